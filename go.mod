@@ -1,0 +1,3 @@
+module github.com/belayrun/belay
+
+go 1.26

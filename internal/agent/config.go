@@ -1,0 +1,250 @@
+package agent
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"time"
+)
+
+// Config is what an agent is made of. A turn keeps the Config it began with.
+type Config struct {
+	Model           string    `json:"model" yaml:"model"` // key of a model
+	FallbackModels  []string  `json:"fallback_models,omitempty" yaml:"fallback_models,omitempty"`
+	Instructions    string    `json:"instructions,omitempty" yaml:"instructions,omitempty"`
+	Temperature     *float64  `json:"temperature,omitempty" yaml:"temperature,omitempty"`
+	TopP            *float64  `json:"top_p,omitempty" yaml:"top_p,omitempty"`
+	MaxOutputTokens int       `json:"max_output_tokens,omitempty" yaml:"max_output_tokens,omitempty"`
+	Tools           []ToolRef `json:"tools,omitempty" yaml:"tools,omitempty"`
+	Limits          Limits    `json:"limits,omitzero" yaml:"limits,omitempty"`
+	Execution       Execution `json:"execution,omitzero" yaml:"execution,omitempty"`
+}
+
+// ToolRef gives an agent tools from a source.
+type ToolRef struct {
+	Source    string   `json:"source" yaml:"source"` // function: Go functions built into the node
+	Key       string   `json:"key" yaml:"key"`       // names the source within the agent
+	Names     []string `json:"names,omitempty" yaml:"names,omitempty"`
+	Approval  string   `json:"approval,omitempty" yaml:"approval,omitempty"`     // always or never (default)
+	TimeoutMS int      `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty"` // per call, default 30,000
+}
+
+// Limits bound a turn. Zero is the default given in each comment; a limit that
+// is reached ends the turn as limited and keeps the answer.
+type Limits struct {
+	MaxToolCalls         int     `json:"max_tool_calls,omitempty" yaml:"max_tool_calls,omitempty"`         // 12
+	MaxParallelTools     int     `json:"max_parallel_tools,omitempty" yaml:"max_parallel_tools,omitempty"` // 4
+	MaxWallClockMS       int64   `json:"max_wall_clock_ms,omitempty" yaml:"max_wall_clock_ms,omitempty"`   // none
+	MaxTotalOutputTokens int64   `json:"max_total_output_tokens,omitempty" yaml:"max_total_output_tokens,omitempty"`
+	MaxCostUSD           float64 `json:"max_cost_usd,omitempty" yaml:"max_cost_usd,omitempty"`
+}
+
+// Execution says how turns of an agent are run.
+type Execution struct {
+	SyncTimeoutSeconds           int    `json:"sync_timeout_seconds,omitempty" yaml:"sync_timeout_seconds,omitempty"` // 300
+	BackgroundEnabled            *bool  `json:"background_enabled,omitempty" yaml:"background_enabled,omitempty"`     // true
+	BackgroundMaxDurationMinutes int    `json:"background_max_duration_minutes,omitempty" yaml:"background_max_duration_minutes,omitempty"`
+	DefaultMode                  string `json:"default_mode,omitempty" yaml:"default_mode,omitempty"` // sync or background
+	CallbackURL                  string `json:"callback_url,omitempty" yaml:"callback_url,omitempty"`
+	CallbackSecret               string `json:"callback_secret,omitempty" yaml:"callback_secret,omitempty"`
+}
+
+// Defaults of a Config.
+const (
+	DefaultMaxToolCalls     = 12
+	DefaultMaxParallelTools = 4
+	DefaultToolTimeout      = 30 * time.Second
+	DefaultSyncTimeout      = 300 * time.Second
+)
+
+// SyncTimeout is how long a caller may wait for a whole answer in one request.
+func (e Execution) SyncTimeout() time.Duration {
+	if e.SyncTimeoutSeconds == 0 {
+		return DefaultSyncTimeout
+	}
+	return time.Duration(e.SyncTimeoutSeconds) * time.Second
+}
+
+// Overrides replace parts of an agent's Config for one turn. Nil keeps.
+type Overrides struct {
+	Instructions    *string
+	Temperature     *float64
+	TopP            *float64
+	MaxOutputTokens *int
+}
+
+// Apply returns the Config with the overrides in it.
+func (o Overrides) Apply(c Config) Config {
+	if o.Instructions != nil {
+		c.Instructions = *o.Instructions
+	}
+	if o.Temperature != nil {
+		c.Temperature = o.Temperature
+	}
+	if o.TopP != nil {
+		c.TopP = o.TopP
+	}
+	if o.MaxOutputTokens != nil {
+		c.MaxOutputTokens = *o.MaxOutputTokens
+	}
+	return c
+}
+
+// Agent is a configured assistant: a draft, and the versions published of it.
+type Agent struct {
+	Project   string
+	Key       string
+	Name      string
+	Active    bool
+	Draft     Config
+	Published int // newest published version, 0: none
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Model is a provider's model and how to reach it.
+type Model struct {
+	Project       string            `json:"-" yaml:"-"`
+	Key           string            `json:"key" yaml:"key"`
+	BaseURL       string            `json:"base_url" yaml:"base_url"`
+	Model         string            `json:"model" yaml:"model"` // the provider's name of it
+	APIKeyEnv     string            `json:"api_key_env,omitempty" yaml:"api_key_env,omitempty"`
+	APIKey        string            `json:"-" yaml:"api_key,omitempty"` // kept encrypted, never returned
+	Pricing       Pricing           `json:"pricing,omitzero" yaml:"pricing,omitempty"`
+	Headers       map[string]string `json:"headers,omitempty" yaml:"headers,omitempty"`
+	TimeoutMS     int               `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty"`           // of a whole call, default 10 minutes
+	IdleTimeoutMS int               `json:"idle_timeout_ms,omitempty" yaml:"idle_timeout_ms,omitempty"` // no bytes for so long, default 60,000
+	Retries       *int              `json:"retries,omitempty" yaml:"retries,omitempty"`                 // before the first byte only, default 2
+}
+
+// Timeout bounds one call as a whole.
+func (m Model) Timeout() time.Duration { return orMS(m.TimeoutMS, 10*time.Minute) }
+
+// IdleTimeout is the longest silence of a provider that a call outlives.
+func (m Model) IdleTimeout() time.Duration { return orMS(m.IdleTimeoutMS, time.Minute) }
+
+// MaxRetries is how often a call is sent again that failed before its first byte.
+func (m Model) MaxRetries() int {
+	if m.Retries == nil {
+		return 2
+	}
+	return *m.Retries
+}
+
+func orMS(ms int, d time.Duration) time.Duration {
+	if ms == 0 {
+		return d
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+var (
+	keyPattern  = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+	namePattern = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	envPattern  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
+
+const keyRule = "must be 1 to 63 of a-z, 0-9, - and _, starting with a letter or digit"
+
+// CheckKey says whether a key of an agent, model or tool source is well formed.
+func CheckKey(field, key string) error {
+	if !keyPattern.MatchString(key) {
+		return &FieldError{field, keyRule}
+	}
+	return nil
+}
+
+// Validate returns the first fault of a Config, nil if there is none; fields
+// are named below prefix ("" or one that ends in a dot). Whether its models
+// exist is not looked at.
+func (c Config) Validate(prefix string) error {
+	v := checks{prefix: prefix}
+	v.key("model", c.Model)
+	for i, m := range c.FallbackModels {
+		v.key(fmt.Sprintf("fallback_models[%d]", i), m)
+	}
+	v.rangeF("temperature", c.Temperature, 0, 2)
+	v.rangeF("top_p", c.TopP, 0, 1)
+	v.min("max_output_tokens", int64(c.MaxOutputTokens), 0)
+	for i, t := range c.Tools {
+		v.tool(fmt.Sprintf("tools[%d].", i), t)
+	}
+	v.limits(c.Limits)
+	v.execution(c.Execution)
+	return v.err
+}
+
+// Validate returns the first fault of a Model; fields are named below prefix.
+func (m Model) Validate(prefix string) error {
+	v := checks{prefix: prefix}
+	v.key("key", m.Key)
+	v.url("base_url", m.BaseURL)
+	v.that(m.Model != "", "model", "is required: the provider's name of the model")
+	v.that(m.APIKey == "" || m.APIKeyEnv == "", "api_key", "give api_key or api_key_env, not both")
+	v.that(m.APIKeyEnv == "" || envPattern.MatchString(m.APIKeyEnv), "api_key_env", "must be the name of an environment variable")
+	v.that(m.Pricing.Input >= 0, "pricing.input", "must not be negative")
+	v.that(m.Pricing.CachedInput >= 0, "pricing.cached_input", "must not be negative")
+	v.that(m.Pricing.Output >= 0, "pricing.output", "must not be negative")
+	v.min("timeout_ms", int64(m.TimeoutMS), 0)
+	v.min("idle_timeout_ms", int64(m.IdleTimeoutMS), 0)
+	v.that(m.MaxRetries() >= 0 && m.MaxRetries() <= 10, "retries", "must be 0 to 10")
+	return v.err
+}
+
+// checks keeps the first fault.
+type checks struct {
+	prefix string
+	err    error
+}
+
+func (v *checks) that(ok bool, field, message string) {
+	if !ok && v.err == nil {
+		v.err = &FieldError{v.prefix + field, message}
+	}
+}
+
+func (v *checks) key(field, key string) {
+	v.that(key != "", field, "is required")
+	v.that(keyPattern.MatchString(key), field, keyRule)
+}
+
+func (v *checks) min(field string, n, least int64) {
+	v.that(n >= least, field, fmt.Sprintf("must be %d or more", least))
+}
+
+func (v *checks) rangeF(field string, f *float64, lo, hi float64) {
+	v.that(f == nil || *f >= lo && *f <= hi, field, fmt.Sprintf("must be between %g and %g", lo, hi))
+}
+
+func (v *checks) url(field, s string) {
+	u, err := url.Parse(s)
+	v.that(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", field, "must be an http or https URL")
+}
+
+func (v *checks) tool(prefix string, t ToolRef) {
+	v.that(t.Source == "function", prefix+"source", "must be function")
+	v.key(prefix+"key", t.Key)
+	for i, n := range t.Names {
+		v.that(namePattern.MatchString(n), fmt.Sprintf("%snames[%d]", prefix, i), "must be 1 to 64 of a-z, A-Z, 0-9, - and _")
+	}
+	v.that(t.Approval == "" || t.Approval == "always" || t.Approval == "never", prefix+"approval", "must be always or never")
+	v.min(prefix+"timeout_ms", int64(t.TimeoutMS), 0)
+}
+
+func (v *checks) limits(l Limits) {
+	v.min("limits.max_tool_calls", int64(l.MaxToolCalls), 0)
+	v.min("limits.max_parallel_tools", int64(l.MaxParallelTools), 0)
+	v.that(l.MaxParallelTools <= 64, "limits.max_parallel_tools", "must be 64 or less")
+	v.min("limits.max_wall_clock_ms", l.MaxWallClockMS, 0)
+	v.min("limits.max_total_output_tokens", l.MaxTotalOutputTokens, 0)
+	v.that(l.MaxCostUSD >= 0, "limits.max_cost_usd", "must not be negative")
+}
+
+func (v *checks) execution(e Execution) {
+	v.that(e.SyncTimeoutSeconds >= 0 && e.SyncTimeoutSeconds <= 3600, "execution.sync_timeout_seconds", "must be 0 (default 300) to 3600")
+	v.min("execution.background_max_duration_minutes", int64(e.BackgroundMaxDurationMinutes), 0)
+	v.that(e.DefaultMode == "" || e.DefaultMode == "sync" || e.DefaultMode == "background", "execution.default_mode", "must be sync or background")
+	if e.CallbackURL != "" {
+		v.url("execution.callback_url", e.CallbackURL)
+	}
+}

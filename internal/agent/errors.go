@@ -1,0 +1,57 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors to branch on.
+var (
+	// ErrNotFound: there is no such thing in the caller's project.
+	ErrNotFound = errors.New("not found")
+	// ErrForbidden: it is there, and the caller may not.
+	ErrForbidden = errors.New("not permitted")
+	// ErrLeaseLost: the leg is no longer this node's; write nothing more for it.
+	ErrLeaseLost = errors.New("lease lost")
+	// ErrNodeDead: this node was declared dead; it must go on under a new id.
+	ErrNodeDead = errors.New("node declared dead")
+	// ErrParentStopped: the parent of a child turn is stopping or gone.
+	ErrParentStopped = errors.New("parent stopped")
+	// ErrDraining: this node takes no new turns.
+	ErrDraining = errors.New("node is draining")
+	// ErrStopNotRecorded: a stop could not be made durable.
+	ErrStopNotRecorded = errors.New("stop not recorded")
+	// ErrUnconfirmed: wrapped by a tool that cannot say whether what it started is dead.
+	ErrUnconfirmed = errors.New("end not confirmed")
+	// ErrUnavailable: the database cannot be reached now; try again.
+	ErrUnavailable = errors.New("database unavailable")
+	// ErrExists: a thing of that key is there already.
+	ErrExists = errors.New("already exists")
+)
+
+// BusyError refuses a turn: the session has one already.
+type BusyError struct {
+	Session, Turn string
+	Stopping      bool // a stop is asked for: the slot will be free soon
+	Waiting       bool // it waits for a person, and a new message may not supersede it
+}
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("session %s already runs turn %s", e.Session, e.Turn)
+}
+
+// DecidedError refuses a second, different decision about an action.
+type DecidedError struct{ Action Action }
+
+func (e *DecidedError) Error() string {
+	return fmt.Sprintf("action %s is already %s", e.Action.ID, e.Action.State)
+}
+
+// FieldError is bad input: it names the field, in the caller's own notation,
+// and says what would be right.
+type FieldError struct {
+	Field   string // dotted, with indexes: tools[2].timeout_ms
+	Message string
+}
+
+func (e *FieldError) Error() string { return e.Field + ": " + e.Message }

@@ -1,0 +1,153 @@
+package agent
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Session is a conversation with one agent, owned by one principal.
+type Session struct {
+	ID        string
+	Project   string
+	Agent     string // key
+	Owner     string // principal id
+	Door      Door
+	Title     string
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Turn is one answer to one message, from its first model call to its end.
+type Turn struct {
+	ID      string
+	Session string
+	Agent   string
+	Version int // 0: the draft
+	Door    Door
+	By      string
+
+	Status     Status
+	StopReason string
+	StopDetail string
+	Stop       *Stop // asked for, whether or not it has taken effect
+	Error      *Failure
+
+	FirstSeq   int64 // number of its user message in the journal
+	Index      int   // of its first assistant message
+	Background bool
+	Metadata   map[string]string
+	Spec       Spec // what it runs, fixed when it began
+	Usage      Tokens
+
+	Depth  int    // 0: nobody's child
+	Parent *Lease // the leg that began it, for a sub-agent's turn
+
+	CreatedAt time.Time
+	StartedAt time.Time // zero: never claimed
+	EndedAt   time.Time // zero: not ended
+}
+
+// ActionType is what an action asks of a person.
+type ActionType string
+
+// The types of actions.
+const (
+	ActionApproval ActionType = "approval"
+	ActionQuestion ActionType = "question"
+)
+
+// ActionState is what became of an action. All but ActionOpen are final.
+type ActionState string
+
+// The states of an action.
+const (
+	ActionOpen      ActionState = "open"
+	ActionApproved  ActionState = "approved" // a question's answer too
+	ActionDenied    ActionState = "denied"
+	ActionWithdrawn ActionState = "withdrawn"
+	ActionExpired   ActionState = "expired"
+)
+
+// Action is an approval or a question that a turn waits for.
+type Action struct {
+	ID        string
+	Session   string
+	Turn      string
+	CallID    string
+	Type      ActionType
+	Name      string
+	Arguments json.RawMessage // as asked; edited ones after an approval that edits
+	State     ActionState
+	Answer    string
+	DecidedBy string
+	DecidedAt time.Time
+	CreatedAt time.Time
+}
+
+// Principal is who calls: an API token, a dashboard user or a visitor.
+type Principal struct {
+	ID          string // stable, with its kind: token:…, user:…, visitor:…
+	Project     string
+	Name        string
+	Permissions []Permission
+}
+
+// Permission is a right within a project.
+type Permission string
+
+// The permissions.
+const (
+	PermAgentView           Permission = "agent.view"
+	PermAgentRun            Permission = "agent.run"
+	PermAgentManage         Permission = "agent.manage"
+	PermAgentPublish        Permission = "agent.publish"
+	PermSessionViewOthers   Permission = "agent.session_view_others"
+	PermSessionManageOthers Permission = "agent.session_manage_others"
+	PermAgentApprove        Permission = "agent.approve"
+	PermTokenManage         Permission = "token.manage"
+	PermPortalManage        Permission = "portal.manage"
+	PermModelManage         Permission = "model.manage"
+	PermMemberManage        Permission = "member.manage"
+	PermUsageView           Permission = "usage.view"
+	PermOperationsView      Permission = "operations.view"
+)
+
+// Permissions lists every permission there is.
+var Permissions = []Permission{
+	PermAgentView, PermAgentRun, PermAgentManage, PermAgentPublish,
+	PermSessionViewOthers, PermSessionManageOthers, PermAgentApprove,
+	PermTokenManage, PermPortalManage, PermModelManage, PermMemberManage,
+	PermUsageView, PermOperationsView,
+}
+
+// Can reports whether the principal holds a permission.
+func (p Principal) Can(want Permission) bool {
+	for _, have := range p.Permissions {
+		if have == want {
+			return true
+		}
+	}
+	return false
+}
+
+// MayAct says whether the principal may send to and stop a session. Another
+// project's session does not exist for it: ErrNotFound comes before ErrForbidden.
+func (p Principal) MayAct(s Session) error { return p.may(s, PermSessionManageOthers) }
+
+// MayView says whether the principal may read a session; errors as MayAct.
+func (p Principal) MayView(s Session) error {
+	if p.Can(PermSessionManageOthers) {
+		return p.may(s, PermSessionManageOthers)
+	}
+	return p.may(s, PermSessionViewOthers)
+}
+
+func (p Principal) may(s Session, others Permission) error {
+	switch {
+	case s.Project != p.Project:
+		return ErrNotFound
+	case s.Owner != p.ID && !p.Can(others):
+		return ErrForbidden
+	}
+	return nil
+}
