@@ -36,7 +36,7 @@ type Turn struct {
 	Index      int   // of its first assistant message
 	Background bool
 	Metadata   map[string]string
-	Spec       Spec // what it runs, fixed when it began
+	Spec       Config // what it runs, fixed when it began
 	Usage      Tokens
 
 	Depth  int    // 0: nobody's child
