@@ -25,7 +25,7 @@ CREATE INDEX ON api_tokens (project_id, created_at);
 CREATE TABLE models (
     project_id text NOT NULL REFERENCES projects,
     key        text NOT NULL,
-    config     jsonb NOT NULL,
+    config     json NOT NULL,
     api_key    bytea,                            -- sealed with BELAY_SECRET_KEY
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -37,7 +37,7 @@ CREATE TABLE agents (
     key        text NOT NULL,
     name       text NOT NULL DEFAULT '',
     active     boolean NOT NULL DEFAULT true,
-    draft      jsonb NOT NULL,
+    draft      json NOT NULL,
     published  integer NOT NULL DEFAULT 0,       -- 0: never published
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -49,7 +49,7 @@ CREATE TABLE agent_versions (
     project_id text NOT NULL,
     agent_key  text NOT NULL,
     version    integer NOT NULL,
-    config     jsonb NOT NULL,
+    config     json NOT NULL,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     created_by text NOT NULL DEFAULT '',
     PRIMARY KEY (project_id, agent_key, version),
@@ -110,11 +110,11 @@ CREATE TABLE turns (
     session_id        text NOT NULL REFERENCES sessions ON DELETE CASCADE,
     agent_key         text NOT NULL,
     version           integer NOT NULL,
-    config            jsonb NOT NULL,            -- what it runs, fixed when it began
+    config            json NOT NULL,            -- what it runs, fixed when it began
     door              text NOT NULL,
     started_by        text NOT NULL,
     background        boolean NOT NULL DEFAULT false,
-    metadata          jsonb,
+    metadata          json,
     depth             integer NOT NULL DEFAULT 0,
     parent_session_id text,
     parent_turn_id    text,
@@ -124,8 +124,8 @@ CREATE TABLE turns (
     status            text NOT NULL CHECK (status IN ('queued', 'running', 'waiting', 'completed', 'incomplete', 'failed')),
     stop_reason       text,
     stop_detail       text,
-    stop              jsonb,
-    error             jsonb,
+    stop              json,
+    error             json,
     closed_fence      bigint NOT NULL DEFAULT 0, -- of the last leg that its owner closed
     input_tokens      bigint NOT NULL DEFAULT 0,
     cached_tokens     bigint NOT NULL DEFAULT 0,
@@ -148,7 +148,7 @@ CREATE TABLE actions (
     call_id    text NOT NULL,
     type       text NOT NULL CHECK (type IN ('approval', 'question')),
     name       text NOT NULL,
-    arguments  jsonb NOT NULL,
+    arguments  json NOT NULL,
     state      text NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'approved', 'denied', 'withdrawn', 'expired')),
     answer     text NOT NULL DEFAULT '',
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -168,7 +168,7 @@ CREATE TABLE events (
     turn_id    text NOT NULL,
     fence      bigint NOT NULL,
     kind       text NOT NULL,
-    body       jsonb NOT NULL,
+    body       json NOT NULL,                    -- json, not jsonb: a model may say \u0000, and nothing looks inside
     at         timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (session_id, seq)
 );
