@@ -25,6 +25,9 @@ var (
 	ErrUnconfirmed = errors.New("end not confirmed")
 	// ErrUnavailable: the database cannot be reached now; try again.
 	ErrUnavailable = errors.New("database unavailable")
+	// ErrGoOn: a leg would pause, but nothing is open any more. Nothing was
+	// written, the lease holds and the leg goes on.
+	ErrGoOn = errors.New("nothing is open any more: the leg goes on")
 	// ErrExists: a thing of that key is there already.
 	ErrExists = errors.New("already exists")
 )

@@ -151,3 +151,52 @@ func (p Principal) may(s Session, others Permission) error {
 	}
 	return nil
 }
+
+// SessionInfo is a session with what its slot says now.
+type SessionInfo struct {
+	Session
+	State    SlotState
+	Stopping bool   // a stop is asked for and the turn has not ended yet
+	Turn     string // in the slot, empty when idle
+	Last     Status // of its newest turn, empty when it has none
+	Reason   string // stop reason of its newest turn
+}
+
+// StateWord is the session's state in one word of the API: idle, queued,
+// running, stopping or requires_action.
+func (s SessionInfo) StateWord() string {
+	switch {
+	case s.State == SlotWaiting:
+		return "requires_action"
+	case s.Stopping:
+		return "stopping"
+	}
+	return string(s.State)
+}
+
+// Page asks for a part of a list, newest first.
+type Page struct {
+	Cursor string // opaque, from the page before; empty: the first
+	Limit  int    // 1 to 100
+}
+
+// SessionFilter selects sessions of one project.
+type SessionFilter struct {
+	Project string
+	Owner   string // empty: anybody's
+	Agent   string // empty: any
+	Page    Page
+}
+
+// Token is an API token without its secret.
+type Token struct {
+	ID          string
+	Project     string
+	Name        string
+	Prefix      string
+	Permissions []Permission
+	CreatedAt   time.Time
+	ExpiresAt   time.Time // zero: never
+	LastUsedAt  time.Time // zero: never
+	RevokedAt   time.Time // zero: not revoked
+}

@@ -3,7 +3,6 @@ package turn
 import (
 	"context"
 	"iter"
-	"time"
 
 	"github.com/belayrun/belay/internal/agent"
 )
@@ -27,27 +26,9 @@ type Models interface {
 	Model(ctx context.Context, project, key string) (agent.Model, Model, error)
 }
 
-// A Tool is something that a model may call.
-type Tool interface {
-	Spec() agent.ToolSpec
-	// Abortable reports whether Call ends promptly when its context does.
-	Abortable() bool
-	// Call runs the tool. It returns only after all that it started is dead;
-	// where it can't tell, its error wraps agent.ErrUnconfirmed. Other errors
-	// are for the model to read.
-	Call(ctx context.Context, arguments []byte) (string, error)
-}
-
 // Tools makes an agent's toolbox.
 type Tools interface {
-	// Open returns the tools that the refs name, with their refs.
-	Open(ctx context.Context, session agent.Session, refs []agent.ToolRef) ([]BoundTool, error)
-}
-
-// BoundTool is a tool as an agent holds it.
-type BoundTool struct {
-	Tool
-	Source   string        // the ref's key
-	Approval bool          // a person must agree before each call
-	Timeout  time.Duration // of one call
+	// Open returns the tools that the refs name. A ref that can't be had now is
+	// an error that names it: a turn does not run with half its tools.
+	Open(ctx context.Context, session agent.Session, refs []agent.ToolRef) ([]agent.Tool, error)
 }

@@ -2,8 +2,6 @@ package turn
 
 import (
 	"context"
-	"errors"
-	"time"
 
 	"github.com/belayrun/belay/internal/agent"
 )
@@ -25,43 +23,16 @@ type Nodes interface {
 	Leave(ctx context.Context, node string) error
 }
 
-// Begin is what a take writes: the turn and its user message.
-type Begin struct {
-	// Session to take the slot of. With New set it is made first, in the same
-	// transaction, if it is not there yet.
-	Session agent.Session
-	New     bool
-	Turn    agent.Turn // ID, Agent, Version, Door, By, Background, Metadata, Spec; Parent and Depth for a child
-	Input   string
-	// Node takes the slot running; empty: the turn is queued.
-	Node string
-	// NoSupersede refuses (agent.BusyError, Waiting) where a turn waits for a
-	// person, instead of ending that turn.
-	NoSupersede bool
-}
-
-// Leg is a leg of a turn that a node may now run.
-type Leg struct {
-	Lease   agent.Lease
-	Session agent.Session
-	Turn    agent.Turn
-	Seq     int64 // the last number used before Events
-	// Events are those that the taking transaction wrote, in order.
-	Events []agent.Event
-	// Adopted: the row was found, its taking was never answered.
-	Adopted bool
-}
-
 // Slots takes and closes slots.
 type Slots interface {
 	// Take begins a turn. agent.BusyError names the turn in the way;
 	// agent.ErrNodeDead, agent.ErrParentStopped, agent.ErrNotFound (session).
 	// Taking again with the same turn id after an unknown commit returns the leg
 	// that the first call took.
-	Take(ctx context.Context, b Begin) (Leg, error)
+	Take(ctx context.Context, b agent.Begin) (agent.Leg, error)
 	// Claim takes the oldest queued turn, continuations first; ok is false when
 	// there is none. agent.ErrNodeDead.
-	Claim(ctx context.Context, node string) (leg Leg, ok bool, err error)
+	Claim(ctx context.Context, node string) (leg agent.Leg, ok bool, err error)
 	// Settle closes a leg: outcome, text, messages, usage, end and slot in one
 	// transaction. agent.ErrLeaseLost when others closed it. Settling again what
 	// this lease has settled is no error; Closed then says how it ended.
@@ -69,44 +40,17 @@ type Slots interface {
 	Settle(ctx context.Context, l agent.Lease, c agent.Closing) (agent.Closed, error)
 }
 
-// ErrGoOn tells the engine that the decisions came before the pause: nothing
-// was written, the lease holds and the leg goes on.
-var ErrGoOn = errors.New("nothing is open any more: the leg goes on")
-
-// StopResult is what became of a stop once it is durable.
-type StopResult struct {
-	Cancelled bool     // the turn ends, or has ended, as cancelled
-	Turns     []string // told to stop, or ended by it
-	Actions   int      // open requests that were withdrawn
-	Ended     bool     // the turn is over already
-	Notify    []string // nodes to hint
-}
-
-// Found is a turn in a session's slot.
-type Found struct {
-	Session agent.Session
-	Lease   agent.Lease // Turn is empty when the slot is idle
-	State   agent.SlotState
-}
-
 // Stops finds turns and writes stops.
 type Stops interface {
 	// Find returns the session's slot as it is; agent.ErrNotFound.
-	Find(ctx context.Context, session string) (Found, error)
+	Find(ctx context.Context, session string) (agent.Found, error)
 	// Stop writes a stop of that very turn into its slot, or ends the turn where
 	// no living node runs it. withdraw also answers its open actions "no";
 	// without it a waiting turn is left as it is. A turn that has left its slot is
 	// read again for how it ended.
-	Stop(ctx context.Context, session, turn string, s agent.Stop, withdraw bool) (StopResult, error)
-	// Asked lists the running legs of a node that are asked to stop.
-	Asked(ctx context.Context, node string) ([]Asked, error)
-}
-
-// Asked is a stop that a row holds.
-type Asked struct {
-	Lease agent.Lease
-	Stop  agent.Stop
-	Age   time.Duration // since it was written, by the database's clock
+	Stop(ctx context.Context, session, turn string, s agent.Stop, withdraw bool) (agent.StopResult, error)
+	// agent.Asked lists the running legs of a node that are asked to stop.
+	Asked(ctx context.Context, node string) ([]agent.Asked, error)
 }
 
 // Janitor settles what no living node runs.
@@ -115,27 +59,15 @@ type Janitor interface {
 	// has been in unbroken contact for a lease; returns how many.
 	DeclareDead(ctx context.Context, me string) (int, error)
 	// Sweep closes at most one leg of a dead node; ok is false when there is none.
-	Sweep(ctx context.Context, me string) (closed Swept, ok bool, err error)
+	Sweep(ctx context.Context, me string) (closed agent.Swept, ok bool, err error)
 	// Strays lists the running legs of node taken more than two seconds ago.
-	Strays(ctx context.Context, node string) ([]Leg, error)
-}
-
-// Swept is a leg that somebody else than its owner closed.
-type Swept struct {
-	Lease   agent.Lease // as its owner held it
-	Outcome agent.OutcomeKind
+	Strays(ctx context.Context, node string) ([]agent.Leg, error)
 }
 
 // Closer closes one leg on behalf of its own node, which had it and lost it.
 type Closer interface {
 	// CloseFor settles the leg for its owner if turn and fence are still so.
-	CloseFor(ctx context.Context, l agent.Lease) (Swept, bool, error)
-}
-
-// Batch is what one flush stores for one leg.
-type Batch struct {
-	Lease agent.Lease
-	Rows  []agent.Row
+	CloseFor(ctx context.Context, l agent.Lease) (agent.Swept, bool, error)
 }
 
 // Journal stores and reads events.
@@ -144,7 +76,7 @@ type Journal interface {
 	// statement, and reports for each batch whether it was stored. A batch that
 	// was not is either locked away for the moment or has lost its lease; Look
 	// tells which.
-	Append(ctx context.Context, batches []Batch) (stored []bool, err error)
+	Append(ctx context.Context, batches []agent.Batch) (stored []bool, err error)
 	// Record stores rows and opens actions under the lease, if no stop is asked
 	// for: a *agent.Stop where one is, agent.ErrLeaseLost.
 	Record(ctx context.Context, l agent.Lease, rows []agent.Row, open []agent.Action) error
@@ -171,41 +103,16 @@ type Turns interface {
 	Actions(ctx context.Context, turn string) ([]agent.Action, error)
 	// Decide decides an open action; agent.DecidedError with the action where it
 	// is decided already, agent.ErrNotFound. queued: the turn goes on.
-	Decide(ctx context.Context, d Decision) (a agent.Action, queued bool, err error)
-}
-
-// Decision is a person's word on an action.
-type Decision struct {
-	Action    string
-	State     agent.ActionState // approved, denied or expired
-	By        string
-	Answer    string
-	Arguments []byte // edited arguments of an approval, nil: as asked
-}
-
-// HintKind is what a hint is about.
-type HintKind string
-
-// The hints. A hint only ever says where to look: the row is the truth.
-const (
-	HintStop  HintKind = "stop"  // Subject: node id
-	HintEnd   HintKind = "end"   // Subject: session id
-	HintQueue HintKind = "queue" // no subject
-)
-
-// Hint is a word from another node.
-type Hint struct {
-	Kind    HintKind
-	Subject string
+	Decide(ctx context.Context, d agent.Decision) (a agent.Action, queued bool, err error)
 }
 
 // Hints carries hints between nodes. A nil Hints in Config is push off.
 type Hints interface {
 	// Notify sends a hint, outside any transaction.
-	Notify(ctx context.Context, h Hint) error
+	Notify(ctx context.Context, h agent.Hint) error
 	// Listen calls on for every hint until ctx ends. It redials by itself, and
 	// calls up(true) after each connect and up(false) when a connection is gone.
-	Listen(ctx context.Context, on func(Hint), up func(bool)) error
+	Listen(ctx context.Context, on func(agent.Hint), up func(bool)) error
 }
 
 // Store is all of it; postgres.Store and turntest.Memory are stores.

@@ -1,0 +1,90 @@
+package agent
+
+import "time"
+
+// Begin is what a take writes: the turn and its user message.
+type Begin struct {
+	// Session to take the slot of. With New set it is made first, in the same
+	// transaction, if it is not there yet.
+	Session Session
+	New     bool
+	Turn    Turn // ID, Agent, Version, Door, By, Background, Metadata, Spec; Parent and Depth for a child
+	Input   string
+	// Node takes the slot running; empty: the turn is queued.
+	Node string
+	// NoSupersede refuses (BusyError, Waiting) where a turn waits for a
+	// person, instead of ending that turn.
+	NoSupersede bool
+}
+
+// Leg is a leg of a turn that a node may now run.
+type Leg struct {
+	Lease   Lease
+	Session Session
+	Turn    Turn
+	Seq     int64 // the last number used before Events
+	// Events are those that the taking transaction wrote, in order.
+	Events []Event
+	// Adopted: the row was found, its taking was never answered.
+	Adopted bool
+}
+
+// StopResult is what became of a stop once it is durable.
+type StopResult struct {
+	Cancelled bool     // the turn ends, or has ended, as cancelled
+	Turns     []string // told to stop, or ended by it
+	Actions   int      // open requests that were withdrawn
+	Ended     bool     // the turn is over already
+	Notify    []string // nodes to hint
+}
+
+// Found is a turn in a session's slot.
+type Found struct {
+	Session Session
+	Lease   Lease // Turn is empty when the slot is idle
+	State   SlotState
+}
+
+// Asked is a stop that a row holds.
+type Asked struct {
+	Lease Lease
+	Stop  Stop
+	Age   time.Duration // since it was written, by the database's clock
+}
+
+// Swept is a leg that somebody else than its owner closed.
+type Swept struct {
+	Lease   Lease // as its owner held it
+	Outcome OutcomeKind
+}
+
+// Batch is what one flush stores for one leg.
+type Batch struct {
+	Lease Lease
+	Rows  []Row
+}
+
+// Decision is a person's word on an action.
+type Decision struct {
+	Action    string
+	State     ActionState // approved, denied or expired
+	By        string
+	Answer    string
+	Arguments []byte // edited arguments of an approval, nil: as asked
+}
+
+// HintKind is what a hint is about.
+type HintKind string
+
+// The hints. A hint only ever says where to look: the row is the truth.
+const (
+	HintStop  HintKind = "stop"  // Subject: node id
+	HintEnd   HintKind = "end"   // Subject: session id
+	HintQueue HintKind = "queue" // no subject
+)
+
+// Hint is a word from another node.
+type Hint struct {
+	Kind    HintKind
+	Subject string
+}

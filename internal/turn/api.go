@@ -1,0 +1,74 @@
+package turn
+
+import (
+	"context"
+	"time"
+
+	"github.com/belayrun/belay/internal/agent"
+)
+
+// Agents resolves what a turn runs.
+type Agents interface {
+	// Resolve returns the configuration of an agent and its version: nil the
+	// newest published one, 0 the draft. agent.ErrNotFound where the project has
+	// no such agent; agent.FieldError where the version isn't there or the agent
+	// is not active.
+	Resolve(ctx context.Context, project, key string, version *int) (agent.Config, int, error)
+}
+
+// Submit asks for a turn.
+type Submit struct {
+	Principal  agent.Principal
+	Door       agent.Door
+	Session    string // empty: a new one is made
+	Agent      string // key; must be the session's own agent where Session is given
+	Version    *int   // nil: the published one; 0: the draft
+	Input      string
+	Overrides  agent.Overrides
+	Metadata   map[string]string
+	Background bool // queue it; any node runs it
+}
+
+// StopRequest asks for what runs in a session to be stopped.
+type StopRequest struct {
+	Principal agent.Principal
+	Door      agent.Door
+	Session   string        // one of Session and Turn is required
+	Turn      string        // binds the stop to this turn: a later one is never hit
+	Wait      time.Duration // wait up to so long for the end
+}
+
+// StopStatus is what a stop can say about the end of what it stopped.
+type StopStatus string
+
+// The statuses of a stop.
+const (
+	StopStopping StopStatus = "stopping" // told, not ended
+	StopStopped  StopStatus = "stopped"  // ended by a stop
+	StopFinished StopStatus = "finished" // ended otherwise
+	StopNone     StopStatus = "none"     // nothing was there to stop
+)
+
+// StopAnswer is what a stop did. Cancelled is true if and only if the turn ends
+// as cancelled, and that is durable.
+type StopAnswer struct {
+	Session   string
+	Cancelled bool
+	Turns     []string // told to stop; empty when nothing ran
+	Actions   int      // open requests answered "no"
+	Status    StopStatus
+}
+
+// Done reports whether there is nothing left to wait for.
+func (a StopAnswer) Done() bool { return a.Status != StopStopping }
+
+// NotRecordedError is a stop that could not be made durable. It wraps
+// agent.ErrStopNotRecorded.
+type NotRecordedError struct {
+	Told bool // the turn runs here and was told all the same
+	Err  error
+}
+
+func (e *NotRecordedError) Error() string { return "stop not recorded: " + e.Err.Error() }
+
+func (e *NotRecordedError) Unwrap() []error { return []error{agent.ErrStopNotRecorded, e.Err} }
