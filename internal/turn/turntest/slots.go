@@ -1,0 +1,291 @@
+package turntest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/belayrun/belay/internal/agent"
+)
+
+// Take implements turn.Slots.
+func (m *Memory) Take(ctx context.Context, b agent.Begin) (agent.Leg, error) {
+	return call(ctx, m, "Take", func() (agent.Leg, error) {
+		if t := m.turns[b.Turn.ID]; t != nil {
+			return m.retake(t)
+		}
+		if err := m.parentRuns(b.Turn.Parent); err != nil {
+			return agent.Leg{}, err
+		}
+		s, err := m.takeable(b)
+		if err != nil {
+			return agent.Leg{}, err
+		}
+		if b.Node != "" && m.nodes[b.Node].dead() {
+			return agent.Leg{}, fmt.Errorf("take slot of session %s: %w", b.Session.ID, agent.ErrNodeDead)
+		}
+		if err := m.vacate(s, b); err != nil {
+			return agent.Leg{}, err
+		}
+		return m.take(s, b)
+	})
+}
+
+// retake answers a take that was made already. Where the leg is over since, its
+// lease says so at the first look.
+func (m *Memory) retake(t *memTurn) (agent.Leg, error) {
+	s := m.sessions[t.Session]
+	leg := agent.Leg{
+		Lease:   agent.Lease{Session: s.ID, Turn: t.ID, Node: t.tookNode, Fence: t.took},
+		Session: s.Session, Turn: m.readTurn(t), Seq: t.FirstSeq - 1,
+	}
+	var err error
+	leg.Events, err = s.events(func(r memRow) bool { return r.Seq == t.FirstSeq || r.Seq == t.FirstSeq+1 })
+	return leg, err
+}
+
+func (m *Memory) parentRuns(parent *agent.Lease) error {
+	if parent == nil {
+		return nil
+	}
+	s, err := m.running(*parent)
+	if err != nil || s.slot.stop != nil {
+		return fmt.Errorf("parent %s: %w", parent, agent.ErrParentStopped)
+	}
+	return nil
+}
+
+// takeable returns the session if its slot may be taken; it changes nothing but
+// that a new session is made.
+func (m *Memory) takeable(b agent.Begin) (*memSession, error) {
+	s := m.sessions[b.Session.ID]
+	switch {
+	case s == nil && !b.New:
+		return nil, fmt.Errorf("session %s: %w", b.Session.ID, agent.ErrNotFound)
+	case s == nil:
+		s = &memSession{Session: b.Session, slot: memSlot{state: agent.SlotIdle}}
+		if s.CreatedAt.IsZero() {
+			s.CreatedAt = now()
+		}
+		s.UpdatedAt = s.CreatedAt
+	case s.slot.state == agent.SlotIdle, m.ownerless(s), s.slot.state == agent.SlotWaiting && !b.NoSupersede:
+	default:
+		return nil, &agent.BusyError{
+			Session: s.ID, Turn: s.slot.turn, Stopping: s.slot.stop != nil, Waiting: s.slot.state == agent.SlotWaiting,
+		}
+	}
+	return s, nil
+}
+
+// vacate ends what is left in a slot that will be taken.
+func (m *Memory) vacate(s *memSession, b agent.Begin) error {
+	switch s.slot.state {
+	case agent.SlotWaiting:
+		at := now()
+		stop := &agent.Stop{By: b.Turn.By, Door: b.Turn.Door, Detail: agent.DetailSuperseded, At: at}
+		if n := m.nodes[b.Node]; n != nil {
+			stop.Node = n.label
+		}
+		_, err := m.endIdle(s, stop, true)
+		return err
+	case agent.SlotRunning:
+		_, err := m.settleForOther(s)
+		return err
+	}
+	return nil
+}
+
+func (m *Memory) take(s *memSession, b agent.Begin) (agent.Leg, error) {
+	m.sessions[s.ID] = s
+	at := now()
+	t := &memTurn{Turn: b.Turn, took: s.slot.fence + 1, tookNode: b.Node}
+	t.Session, t.FirstSeq, t.Index = s.ID, s.slot.seq+1, s.slot.messages+1
+	t.Status, t.CreatedAt = agent.StatusQueued, at
+	t.Metadata = maps.Clone(b.Turn.Metadata)
+	if t.Parent != nil {
+		t.Parent = new(*b.Turn.Parent)
+	}
+	sl := &s.slot
+	sl.state, sl.turn, sl.node, sl.fence, sl.depth, sl.stop = agent.SlotQueued, t.ID, b.Node, t.took, t.Depth, nil
+	sl.queued = m.arrival()
+	if b.Node != "" {
+		sl.state, sl.taken = agent.SlotRunning, at
+		t.Status, t.StartedAt = agent.StatusRunning, at
+	}
+	m.turns[t.ID] = t
+	leg := agent.Leg{Seq: sl.seq}
+	leg.Events = numbered(s.ID, t.ID, sl.seq,
+		agent.Message{Index: sl.messages, Role: agent.RoleUser, Text: b.Input, Status: agent.StatusCompleted},
+		agent.TurnStarted{
+			Agent: t.Agent, Version: t.Version, Model: t.Spec.Model, Door: t.Door, By: t.By,
+			Index: t.Index, Background: t.Background,
+		})
+	err := s.write(leg.Events)
+	s.UpdatedAt = at
+	leg.Lease, leg.Session, leg.Turn = s.lease(), s.Session, m.readTurn(t)
+	return leg, err
+}
+
+// Claim implements turn.Slots.
+func (m *Memory) Claim(ctx context.Context, node string) (agent.Leg, bool, error) {
+	type claimed struct {
+		leg agent.Leg
+		ok  bool
+	}
+	c, err := call(ctx, m, "Claim", func() (claimed, error) {
+		if m.nodes[node].dead() {
+			return claimed{}, fmt.Errorf("claim: %w", agent.ErrNodeDead)
+		}
+		s := m.oldestQueued()
+		if s == nil {
+			return claimed{}, nil
+		}
+		t := m.turns[s.slot.turn]
+		s.slot.state, s.slot.node, s.slot.taken = agent.SlotRunning, node, now()
+		s.slot.fence++
+		t.Status = agent.StatusRunning
+		if t.StartedAt.IsZero() {
+			t.StartedAt = s.slot.taken
+		}
+		return claimed{agent.Leg{Lease: s.lease(), Session: s.Session, Turn: m.readTurn(t), Seq: s.slot.seq}, true}, nil
+	})
+	return c.leg, c.ok, err
+}
+
+// oldestQueued returns the session to claim next, nil for none: a turn that has
+// run before goes first.
+func (m *Memory) oldestQueued() *memSession {
+	var best *memSession
+	for _, s := range m.sessions {
+		if s.slot.state == agent.SlotQueued && (best == nil || m.before(s, best)) {
+			best = s
+		}
+	}
+	return best
+}
+
+func (m *Memory) before(a, b *memSession) bool {
+	first := func(s *memSession) int {
+		if m.turns[s.slot.turn].StartedAt.IsZero() {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(first(a), first(b)), cmp.Compare(a.slot.queued, b.slot.queued)) < 0
+}
+
+// Settle implements turn.Slots.
+func (m *Memory) Settle(ctx context.Context, l agent.Lease, c agent.Closing) (agent.Closed, error) {
+	return call(ctx, m, "Settle", func() (agent.Closed, error) {
+		s, err := m.running(l)
+		if err != nil {
+			if t := m.turns[l.Turn]; t != nil && t.closed == l.Fence {
+				return t.closing, nil
+			}
+			return agent.Closed{}, err
+		}
+		t := m.turns[l.Turn]
+		stop := s.slot.stop
+		if stop == nil && c.Stop != nil {
+			stop = new(*c.Stop)
+			if stop.At.IsZero() {
+				stop.At = now()
+			}
+		}
+		open := m.open(t.ID)
+		o, ok := agent.Decide(stop, len(open), c.End)
+		if !ok {
+			return agent.Closed{}, fmt.Errorf("settle %s: %w", l, agent.ErrGoOn)
+		}
+		return m.settle(s, t, o, c)
+	})
+}
+
+func (m *Memory) settle(s *memSession, t *memTurn, o agent.Outcome, c agent.Closing) (agent.Closed, error) {
+	l := s.lease()
+	s.store(l.Fence, c.Rows)
+	s.slot.seq = max(c.Seq, s.last())
+	t.addUsage(c.Usage)
+	decided := m.untold(s, t, o)
+	words := agent.LastWords(l, s.slot.seq+int64(len(decided)), o, c.Draft, t.total(), c.Tools, ids(m.open(t.ID)), now())
+	events := append(decided, words...)
+	if err := s.write(events); err != nil {
+		return agent.Closed{}, err
+	}
+	m.closeLeg(s, t, o)
+	_, nodes, err := m.stopChildren(t, parentStop(t, o))
+	t.closed = l.Fence
+	t.closing = agent.Closed{Outcome: o, Events: events, Notify: nodes}
+	return t.closing, err
+}
+
+// untold returns action.decided events for decisions that came while the leg
+// ran: only its owner knew the next number then. An end that is neither a stop
+// nor a pause withdraws what is still open; a stop has its say about that itself.
+func (m *Memory) untold(s *memSession, t *memTurn, o agent.Outcome) []agent.Event {
+	if o.Kind != agent.Stopped && o.Kind != agent.Waiting {
+		m.withdraw(t.ID, "")
+	}
+	var bodies []agent.Body
+	for _, a := range m.turnActions(t.ID) {
+		if a.State == agent.ActionOpen || a.told {
+			continue
+		}
+		a.told = true
+		if !s.told(a.ID) {
+			bodies = append(bodies, agent.ActionDecided{ActionID: a.ID, State: a.State, By: a.DecidedBy})
+		}
+	}
+	return numbered(s.ID, t.ID, s.slot.seq, bodies...)
+}
+
+// told reports whether the journal has the decision of an action: the owner may
+// have written it.
+func (s *memSession) told(action string) bool {
+	events, _ := s.events(func(r memRow) bool { return r.Kind == agent.KindActionDecided })
+	return slices.ContainsFunc(events, func(e agent.Event) bool {
+		d, ok := e.Body.(agent.ActionDecided)
+		return ok && d.ActionID == action
+	})
+}
+
+// closeLeg writes how a leg closed into the slot and the turn.
+func (m *Memory) closeLeg(s *memSession, t *memTurn, o agent.Outcome) {
+	at := now()
+	t.Status, t.StopReason, t.Usage = o.Status(), o.StopReason(), t.total()
+	s.slot.node, s.slot.stop, s.slot.state = "", nil, agent.SlotWaiting
+	s.UpdatedAt = at
+	if o.Kind == agent.Waiting {
+		return
+	}
+	t.StopDetail, t.Stop, t.Error, t.EndedAt = o.Detail, o.Stop, o.Failure, at
+	s.slot.state, s.slot.turn = agent.SlotIdle, ""
+}
+
+// addUsage inserts rows; a call that has one keeps it.
+func (t *memTurn) addUsage(rows []agent.Usage) {
+	for _, u := range rows {
+		i, found := slices.BinarySearchFunc(t.usage, u.Call, func(a agent.Usage, call int) int { return a.Call - call })
+		if !found {
+			t.usage = slices.Insert(t.usage, i, u)
+		}
+	}
+}
+
+func (t *memTurn) total() agent.Tokens {
+	var sum agent.Tokens
+	for _, u := range t.usage {
+		sum = sum.Add(u.Tokens)
+	}
+	return sum
+}
+
+func ids(actions []*memAction) []string {
+	var out []string
+	for _, a := range actions {
+		out = append(out, a.ID)
+	}
+	return out
+}
