@@ -1,0 +1,107 @@
+package access
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/belayrun/belay/internal/agent"
+)
+
+// Lookup finds tokens.
+type Lookup interface {
+	// TokenByHash returns the token of a hash. agent.ErrNotFound where there is
+	// none that is valid now; an error that wraps agent.ErrUnavailable where the
+	// database is away.
+	TokenByHash(ctx context.Context, hash []byte) (agent.Token, error)
+}
+
+// Config is what an Authenticator needs. Lookup is required.
+type Config struct {
+	Lookup Lookup
+	// Now is this machine's clock, for the age of what is remembered. Default
+	// time.Now.
+	Now func() time.Time
+	// TTL is how long after its last look-up a caller is still let in while the
+	// database is away. Default 5 minutes; negative: never.
+	TTL time.Duration
+	// Timeout bounds one look-up; the database is taken to be away after it.
+	// Default 1 second.
+	Timeout time.Duration
+	// Remember bounds how many callers are remembered. Default 10,000.
+	Remember int
+}
+
+// An Authenticator tells who calls by an API token. It may be used from many
+// goroutines.
+//
+// Each call asks the database, so a revoked token is refused at once. While the
+// database is away, a caller whom it confirmed within the TTL is let in from
+// memory: a stop must still abort the turns of this node then, and hardly
+// anything else can be done without the database. The risk taken for it is that
+// a token revoked just before or during an outage is good for up to the TTL more
+// on the nodes that saw it, and only until the database is back.
+type Authenticator struct {
+	cfg  Config
+	seen *memory
+}
+
+// New returns an Authenticator.
+func New(cfg Config) *Authenticator {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	cfg.TTL = cmp.Or(cfg.TTL, 5*time.Minute)
+	cfg.Timeout = cmp.Or(cfg.Timeout, time.Second)
+	cfg.Remember = cmp.Or(cfg.Remember, 10_000)
+	return &Authenticator{cfg: cfg, seen: newMemory(cfg.Remember)}
+}
+
+// Authenticate returns the principal of an Authorization header. A header that
+// names nobody is an error that wraps ErrInvalidToken; any other error means
+// that nobody knows, and wraps agent.ErrUnavailable where the database is away.
+func (a *Authenticator) Authenticate(ctx context.Context, header string) (agent.Principal, error) {
+	secret, err := bearer(header)
+	if err != nil {
+		return agent.Principal{}, err
+	}
+	hash := Hash(secret)
+	token, err := a.lookup(ctx, hash)
+	switch {
+	case err == nil:
+		a.seen.put(key(hash), caller{token: token, at: a.cfg.Now()})
+		return principal(token), nil
+	case errors.Is(err, agent.ErrNotFound):
+		a.seen.drop(key(hash))
+		return agent.Principal{}, fmt.Errorf("%w: it is unknown, has expired or was revoked", ErrInvalidToken)
+	case ctx.Err() != nil:
+		return agent.Principal{}, context.Cause(ctx)
+	case errors.Is(err, agent.ErrUnavailable):
+		if c, ok := a.seen.get(key(hash)); ok && a.stillGood(c) {
+			return principal(c.token), nil
+		}
+	}
+	return agent.Principal{}, fmt.Errorf("look up token: %w", err)
+}
+
+// lookup asks the database, for a bounded time.
+func (a *Authenticator) lookup(ctx context.Context, hash []byte) (agent.Token, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.Timeout)
+	defer cancel()
+	token, err := a.cfg.Lookup.TokenByHash(ctx, hash)
+	if err != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, agent.ErrUnavailable) {
+		return agent.Token{}, fmt.Errorf("%w: %w", agent.ErrUnavailable, err)
+	}
+	return token, err
+}
+
+func (a *Authenticator) stillGood(c caller) bool {
+	now := a.cfg.Now()
+	return now.Sub(c.at) < a.cfg.TTL && (c.token.ExpiresAt.IsZero() || now.Before(c.token.ExpiresAt))
+}
+
+func principal(t agent.Token) agent.Principal {
+	return agent.Principal{ID: "token:" + t.ID, Project: t.Project, Name: t.Name, Permissions: t.Permissions}
+}
