@@ -32,7 +32,9 @@ type Config struct {
 	Times Times
 	// MaxConns bounds the pool (16), SettleConns the one kept for closing legs (4).
 	MaxConns, SettleConns int32
-	Logger                *slog.Logger
+	// Sealer encrypts the secrets that are stored; nil: storing one is an error.
+	Sealer Sealer
+	Logger *slog.Logger
 }
 
 // Times are the protocol's times as far as the database judges them. What must
@@ -85,6 +87,7 @@ type Store struct {
 
 	times  Times
 	begin  pgx.TxOptions
+	sealer Sealer
 	log    *slog.Logger
 	forgot atomic.Int64 // when dead node rows were last looked for, Unix ms
 }
@@ -106,7 +109,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		pool: pool, settle: settle,
 		renew: newLine(single, times), watch: newLine(single, times), listen: newLine(single, times),
 		times: times, begin: pgx.TxOptions{BeginQuery: times.begin()},
-		log: cmp.Or(cfg.Logger, slog.Default()),
+		sealer: cfg.Sealer, log: cmp.Or(cfg.Logger, slog.Default()),
 	}
 	if err := pool.Ping(ctx); err != nil {
 		s.Close()
