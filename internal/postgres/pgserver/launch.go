@@ -79,10 +79,9 @@ func (s *Server) settings() map[string]string {
 	}
 	if s.cfg.Fast {
 		maps.Copy(set, map[string]string{
-			"fsync":              "off",
-			"synchronous_commit": "off",
-			"full_page_writes":   "off",
-			"jit":                "off",
+			"fsync":            "off",
+			"full_page_writes": "off",
+			"jit":              "off",
 		})
 	}
 	maps.Copy(set, s.cfg.Settings)

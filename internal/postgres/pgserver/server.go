@@ -63,7 +63,8 @@ type Config struct {
 	// goroutine at a time. Nil: nowhere. The end of it is in the error of a failed start.
 	Log io.Writer
 	// Fast gives up durability for speed: nothing is forced to disk, and a crash
-	// of the machine may leave Dir unusable. For tests.
+	// of the machine may leave Dir unusable. What was committed does outlive a
+	// Kill, so tests may hold their subject to it.
 	Fast bool
 	// BinDir is the directory of initdb and postgres. Empty: they are looked for
 	// in PATH, in /usr/lib/postgresql and where Homebrew has them; newest first,

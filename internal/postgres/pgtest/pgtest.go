@@ -16,7 +16,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -29,7 +28,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver that goose migrates with
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"go.uber.org/goleak"
 
@@ -257,10 +256,11 @@ func migrate(ctx context.Context, url string) error { return migrateFrom(ctx, ur
 // migrateFrom does what postgres.Migrate does, without its locks: that package
 // cannot be imported here, since its own tests import this one.
 func migrateFrom(ctx context.Context, url string, steps fs.FS) error {
-	db, err := sql.Open("pgx", url)
+	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
 		return err
 	}
+	db := stdlib.OpenDB(*cfg)
 	defer db.Close()
 	p, err := goose.NewProvider(goose.DialectPostgres, db, steps, goose.WithDisableGlobalRegistry(true))
 	if err != nil {
