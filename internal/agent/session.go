@@ -38,6 +38,7 @@ type Turn struct {
 	Metadata   map[string]string
 	Spec       Config // what it runs, fixed when it began
 	Usage      Tokens
+	Calls      int // model calls accounted for by legs that were closed
 
 	Depth  int    // 0: nobody's child
 	Parent *Lease // the leg that began it, for a sub-agent's turn

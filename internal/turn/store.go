@@ -99,6 +99,8 @@ type Reader interface {
 type Turns interface {
 	// Turn returns a turn and its session; agent.ErrNotFound.
 	Turn(ctx context.Context, id string) (agent.Turn, agent.Session, error)
+	// Action returns an action and its session; agent.ErrNotFound.
+	Action(ctx context.Context, id string) (agent.Action, agent.Session, error)
 	// Actions returns the actions of a turn.
 	Actions(ctx context.Context, turn string) ([]agent.Action, error)
 	// Decide decides an open action; agent.DecidedError with the action where it

@@ -1,0 +1,152 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/belayrun/belay/internal/agent"
+)
+
+// Begin takes the session's slot for a new turn and starts it here, or queues
+// it for any node. It returns once that is durable; the turn then belongs to
+// the node, whatever becomes of ctx. A session whose turn is stopping is waited
+// for, up to Times.WindDown.
+//
+// Errors: agent.ErrNotFound (agent or session), agent.ErrForbidden,
+// agent.FieldError, agent.BusyError with the turn in the way, agent.ErrDraining,
+// agent.ErrUnavailable. After any of them nothing was begun, but for
+// ErrUnavailable, after which it may have been.
+func (e *Engine) Begin(ctx context.Context, s Submit) (agent.Turn, error) {
+	if e.draining.Load() {
+		return agent.Turn{}, agent.ErrDraining
+	}
+	b, err := e.prepare(ctx, s)
+	if err != nil {
+		return agent.Turn{}, err
+	}
+	deadline := time.Now().Add(e.times.WindDown)
+	for {
+		t, err := e.take(ctx, b, s.Background)
+		busy, ok := errors.AsType[*agent.BusyError](err)
+		if !ok || !busy.Stopping || time.Now().After(deadline) {
+			return t, err
+		}
+		e.awaitFree(ctx, busy)
+		if ctx.Err() != nil {
+			return agent.Turn{}, busy
+		}
+	}
+}
+
+// prepare checks rights and resolves what the turn runs.
+func (e *Engine) prepare(ctx context.Context, s Submit) (agent.Begin, error) {
+	b := agent.Begin{Input: s.Input}
+	if s.Session == "" {
+		b.New = true
+		b.Session = agent.Session{ID: agent.NewID(), Project: s.Principal.Project, Agent: s.Agent, Owner: s.Principal.ID, Door: s.Door}
+	} else {
+		f, err := e.store.Find(ctx, s.Session)
+		if err == nil {
+			err = s.Principal.MayAct(f.Session)
+		}
+		if err != nil {
+			return b, err
+		}
+		b.Session = f.Session
+	}
+	if s.Agent != "" && b.Session.Agent != s.Agent {
+		return b, agent.ErrNotFound
+	}
+	cfg, version, err := e.cfg.Agents.Resolve(ctx, b.Session.Project, b.Session.Agent, s.Version)
+	if err != nil {
+		return b, err
+	}
+	spec := s.Overrides.Apply(cfg)
+	if err := spec.Validate(""); err != nil {
+		return b, err
+	}
+	b.Turn = agent.Turn{
+		ID: agent.NewID(), Session: b.Session.ID, Agent: b.Session.Agent, Version: version, Door: s.Door, By: s.Principal.ID,
+		Background: s.Background, Metadata: s.Metadata, Spec: spec,
+	}
+	return b, nil
+}
+
+// take makes the map entry, then the row. An unknown commit is sent again; if
+// it stays unknown, reconcile finds the row and runs it.
+func (e *Engine) take(ctx context.Context, b agent.Begin, queue bool) (agent.Turn, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.times.Write)
+	defer cancel()
+	id := ""
+	if !queue {
+		var err error
+		if id, err = e.keep.awaitAny(ctx); err != nil {
+			return agent.Turn{}, err
+		}
+		b.Node = id
+	}
+	e.mu.Lock()
+	e.taking[b.Turn.ID] = struct{}{}
+	e.mu.Unlock()
+	defer func() {
+		e.mu.Lock()
+		delete(e.taking, b.Turn.ID)
+		e.mu.Unlock()
+	}()
+	l, err := retry(ctx, func() (agent.Leg, error) { return e.store.Take(ctx, b) })
+	switch {
+	case errors.Is(err, agent.ErrNodeDead):
+		return agent.Turn{}, agent.ErrUnavailable
+	case err != nil:
+		return agent.Turn{}, err
+	case queue:
+		poke(e.pokeClaim)
+		e.notify(agent.Hint{Kind: agent.HintQueue})
+		return l.Turn, nil
+	case e.keep.node() != id:
+		return agent.Turn{}, fmt.Errorf("the node was declared dead meanwhile: %w", agent.ErrUnavailable)
+	}
+	e.start(l, false)
+	return l.Turn, nil
+}
+
+// retry calls f until it does not say that the database is away, or ctx ends.
+func retry[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
+		v, err := f()
+		if !errors.Is(err, agent.ErrUnavailable) || !sleep(ctx, wait) {
+			return v, err
+		}
+	}
+}
+
+// awaitFree waits a moment for a stopping turn to end.
+func (e *Engine) awaitFree(ctx context.Context, busy *agent.BusyError) {
+	e.mu.Lock()
+	r := e.bySession[busy.Session]
+	e.mu.Unlock()
+	if r == nil || r.lease.Turn != busy.Turn {
+		sleep(ctx, 25*time.Millisecond)
+		return
+	}
+	select {
+	case <-r.done:
+	case <-time.After(e.times.WindDown):
+	case <-ctx.Done():
+	}
+}
+
+// Timeout ends a turn that runs here as failed with code timeout, because who
+// waited for its whole answer has waited long enough. It is no stop. A turn that
+// does not run here is left alone.
+func (e *Engine) Timeout(session, turn string) {
+	e.mu.Lock()
+	r := e.bySession[session]
+	e.mu.Unlock()
+	if r != nil && r.lease.Turn == turn {
+		r.cancel(&ending{agent.Outcome{Kind: agent.Failed, Failure: &agent.Failure{
+			Code: agent.CodeTimeout, Message: "The answer took longer than the agent's synchronous limit; what was written is kept."}}})
+	}
+}

@@ -1,0 +1,306 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/belayrun/belay/internal/agent"
+)
+
+// watch is the stop watch: it asks the database, at every interval whatever the
+// hints do, which of this node's legs are to stop.
+func (e *Engine) watch(ctx context.Context) {
+	every(ctx, e.times.Watch, e.pokeWatch, func(poked bool) {
+		id := e.keep.node()
+		if id == "" {
+			return
+		}
+		one, cancel := context.WithTimeout(ctx, e.times.Limit)
+		defer cancel()
+		asked, err := e.store.Asked(one, id)
+		if err != nil {
+			e.log.Debug("stop watch", "err", err)
+			return
+		}
+		path := PathPoll
+		if poked {
+			path = PathPush
+		}
+		for _, a := range asked {
+			e.stopLeg(a.Lease, a.Stop, path, a.Age)
+		}
+	})
+}
+
+// stopLeg cancels the leg of that very turn and fence, if it runs here.
+func (e *Engine) stopLeg(l agent.Lease, s agent.Stop, path StopPath, age time.Duration) bool {
+	e.mu.Lock()
+	r := e.runs[leg{l.Turn, l.Fence}]
+	e.mu.Unlock()
+	if r == nil {
+		return false
+	}
+	r.stop(s, path, age)
+	return true
+}
+
+// listen turns hints into pokes. Every (re)connect pokes the watch: what was
+// said while nobody listened is in the rows.
+func (e *Engine) listen(ctx context.Context) {
+	if e.cfg.Hints == nil {
+		return
+	}
+	on := func(h agent.Hint) {
+		switch h.Kind {
+		case agent.HintStop:
+			if h.Subject == e.keep.node() {
+				poke(e.pokeWatch)
+			}
+		case agent.HintEnd:
+			if e.hub.followed(h.Subject) {
+				poke(e.pokeFeed)
+			}
+		case agent.HintQueue:
+			poke(e.pokeClaim)
+		}
+	}
+	up := func(ok bool) {
+		e.push.Store(ok)
+		if ok {
+			poke(e.pokeWatch)
+			poke(e.pokeClaim)
+		}
+	}
+	if err := e.cfg.Hints.Listen(ctx, on, up); err != nil && ctx.Err() == nil {
+		e.log.Error("listening for hints ended", "err", err)
+	}
+	e.push.Store(false)
+}
+
+// notify sends hints; what fails is counted, and found by polling.
+func (e *Engine) notify(hints ...agent.Hint) {
+	if e.cfg.Hints == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), e.times.Limit)
+	defer cancel()
+	for _, h := range hints {
+		if err := e.cfg.Hints.Notify(ctx, h); err != nil {
+			e.obs.NotifyError()
+			e.log.Warn("hint not sent", "kind", h.Kind, "err", err)
+		}
+	}
+}
+
+// flushLoop stores what the node's legs have written, in one statement for all
+// of them; the interval stretches with the time that the statement takes.
+func (e *Engine) flushLoop(ctx context.Context) {
+	pause := e.times.Flush
+	for sleep(ctx, pause) {
+		began := time.Now()
+		e.flush(ctx)
+		pause = min(max(e.times.Flush, 2*time.Since(began)), e.times.FlushMax)
+	}
+}
+
+// maxFlushRows bounds one statement.
+const maxFlushRows = 4000
+
+func (e *Engine) flush(ctx context.Context) {
+	var batches []agent.Batch
+	var from []*run
+	rows := 0
+	send := func() {
+		if len(batches) > 0 {
+			e.append(ctx, batches, from, rows)
+			batches, from, rows = nil, nil, 0
+		}
+	}
+	for _, r := range e.all() {
+		if b := r.journal.flush(); b != nil {
+			batches, from, rows = append(batches, agent.Batch{Lease: r.lease, Rows: b}), append(from, r), rows+len(b)
+		}
+		if rows >= maxFlushRows {
+			send()
+		}
+	}
+	send()
+}
+
+func (e *Engine) append(ctx context.Context, batches []agent.Batch, from []*run, rows int) {
+	began := time.Now()
+	one, cancel := context.WithTimeout(ctx, e.times.Write)
+	defer cancel()
+	stored, err := e.store.Append(one, batches)
+	e.obs.Flush(rows, time.Since(began), err)
+	if err != nil {
+		e.log.Warn("journal not written; it will be sent again", "rows", rows, "err", err)
+	}
+	for i, r := range from {
+		n := 0
+		if err == nil && stored[i] {
+			n = len(batches[i].Rows)
+		}
+		r.journal.flushed(n)
+		if err == nil && !stored[i] {
+			e.doubt(ctx, r)
+		}
+	}
+}
+
+// doubt looks whether a leg whose rows were refused still holds its lease.
+func (e *Engine) doubt(ctx context.Context, r *run) {
+	one, cancel := context.WithTimeout(ctx, e.times.Limit)
+	defer cancel()
+	if _, err := e.store.Look(one, r.lease); errors.Is(err, agent.ErrLeaseLost) {
+		r.cancel(agent.ErrLeaseLost)
+	}
+}
+
+// feedLoop brings followers here the events of turns that run elsewhere.
+func (e *Engine) feedLoop(ctx context.Context) {
+	every(ctx, e.times.Feed, e.pokeFeed, func(bool) {
+		cursors := e.hub.remote()
+		if len(cursors) == 0 {
+			return
+		}
+		one, cancel := context.WithTimeout(ctx, e.times.Write)
+		defer cancel()
+		events, err := e.store.News(one, cursors)
+		if err != nil {
+			e.log.Debug("feed", "err", err)
+			return
+		}
+		for len(events) > 0 {
+			n := 1
+			for n < len(events) && events[n].Session == events[0].Session {
+				n++
+			}
+			e.hub.fed(events[0].Session, cursors[events[0].Session], events[:n])
+			events = events[n:]
+		}
+	})
+}
+
+// claimLoop takes queued turns while this node has room for them.
+func (e *Engine) claimLoop(ctx context.Context) {
+	every(ctx, e.times.Claim, e.pokeClaim, func(bool) {
+		for !e.draining.Load() && e.room() && e.claim(ctx) {
+		}
+	})
+}
+
+func (e *Engine) room() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.queued < e.cfg.MaxQueued
+}
+
+// claim takes one queued turn and reports whether there may be more.
+func (e *Engine) claim(ctx context.Context) bool {
+	id := e.keep.node()
+	if !e.keep.fresh(id) {
+		return false
+	}
+	e.claims.Add(1)
+	defer e.claims.Add(-1)
+	one, cancel := context.WithTimeout(ctx, e.times.Write)
+	defer cancel()
+	l, ok, err := e.store.Claim(one, id)
+	if err != nil {
+		e.log.Warn("claim", "err", err)
+		return false
+	}
+	if ok && e.keep.node() == id {
+		e.start(l, true)
+	}
+	return ok
+}
+
+// janitor declares silent nodes dead, closes the legs of dead ones, and looks
+// for rows of its own that nothing here runs.
+func (e *Engine) janitor(ctx context.Context) {
+	every(ctx, e.times.Sweep, nil, func(bool) {
+		id := e.keep.node()
+		if !e.keep.fresh(id) {
+			return
+		}
+		if n, err := e.store.DeclareDead(ctx, id); err != nil {
+			e.log.Debug("declare dead", "err", err)
+		} else if n > 0 {
+			e.log.Warn("declared a silent node dead")
+			e.obs.NodeDead()
+		}
+		e.sweep(ctx, id)
+		e.reconcile(ctx, id)
+	})
+}
+
+func (e *Engine) sweep(ctx context.Context, id string) {
+	for ctx.Err() == nil {
+		one, cancel := context.WithTimeout(ctx, e.times.Write)
+		s, ok, err := e.store.Sweep(one, id)
+		cancel()
+		if err != nil {
+			e.log.Debug("sweep", "err", err)
+		}
+		if err != nil || !ok {
+			return
+		}
+		e.swept(s)
+	}
+}
+
+func (e *Engine) swept(s agent.Swept) {
+	e.log.Warn("closed a lost turn", "session_id", s.Lease.Session, "turn_id", s.Lease.Turn, "outcome", s.Outcome)
+	e.obs.LegSwept()
+	e.notify(agent.Hint{Kind: agent.HintEnd, Subject: s.Lease.Session})
+	poke(e.pokeFeed)
+}
+
+// reconcile adopts legs of this node that it never ran, because the answer of
+// their taking was lost, and closes those that it had and gave up.
+func (e *Engine) reconcile(ctx context.Context, id string) {
+	if e.claims.Load() > 0 {
+		return
+	}
+	one, cancel := context.WithTimeout(ctx, e.times.Write)
+	defer cancel()
+	strays, err := e.store.Strays(one, id)
+	if err != nil {
+		e.log.Debug("reconcile", "err", err)
+		return
+	}
+	for _, l := range strays {
+		e.reclaim(one, l)
+	}
+}
+
+func (e *Engine) reclaim(ctx context.Context, l agent.Leg) {
+	k := leg{l.Lease.Turn, l.Lease.Fence}
+	e.mu.Lock()
+	_, runs := e.runs[k]
+	_, taking := e.taking[k.turn]
+	_, had := e.abandoned[k]
+	e.mu.Unlock()
+	switch {
+	case runs || taking:
+	case had:
+		s, ok, err := e.store.CloseFor(ctx, l.Lease)
+		if err != nil {
+			e.log.Warn("closing an abandoned turn", "turn_id", k.turn, "err", err)
+			return
+		}
+		e.mu.Lock()
+		delete(e.abandoned, k)
+		e.mu.Unlock()
+		if ok {
+			e.swept(s)
+		}
+	default:
+		e.log.Warn("running a turn whose taking was never answered", "turn_id", k.turn)
+		l.Adopted = true
+		e.start(l, l.Turn.Background)
+	}
+}

@@ -1,0 +1,255 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/belayrun/belay/internal/agent"
+)
+
+// Stop stops what runs in a session, from any node: it answers once the turn
+// has been told and that is durable, not when it has ended, unless asked to
+// wait. Nothing running is no error.
+//
+// Errors: agent.ErrNotFound (unknown, or of another project),
+// agent.ErrForbidden, NotRecordedError while the database is away. A stop binds
+// to the turn that it found: it can never hit a later one.
+func (e *Engine) Stop(ctx context.Context, q StopRequest) (StopAnswer, error) {
+	began := time.Now()
+	s := agent.Stop{By: q.Principal.ID, Door: q.Door, Node: e.cfg.Label, At: began}
+	f, told, err := e.find(ctx, q, s, began)
+	if err != nil {
+		return StopAnswer{}, err
+	}
+	a := StopAnswer{Session: f.Session.ID, Status: StopNone}
+	if f.Lease.Turn == "" {
+		return a, nil
+	}
+	withdraw, err := e.mayWithdraw(ctx, q.Principal, f)
+	if err != nil {
+		return a, &NotRecordedError{Told: told, Err: err}
+	}
+	res, err := e.writeStop(ctx, f, s, withdraw)
+	if err != nil {
+		return a, &NotRecordedError{Told: told, Err: err}
+	}
+	for _, n := range res.Notify {
+		e.hintStop(n)
+	}
+	if res.Ended {
+		poke(e.pokeFeed)
+		e.notify(agent.Hint{Kind: agent.HintEnd, Subject: f.Session.ID})
+	}
+	a.Cancelled, a.Turns, a.Actions = res.Cancelled, res.Turns, res.Actions
+	a.Status = e.stopStatus(ctx, q, f, res)
+	return a, nil
+}
+
+// find finds what the stop is for and, where that runs here under a fresh
+// lease, tells it at once. The lease is empty when there is nothing to stop.
+func (e *Engine) find(ctx context.Context, q StopRequest, s agent.Stop, began time.Time) (f agent.Found, told bool, err error) {
+	if r := e.localTurn(q); r != nil {
+		if err := q.Principal.MayAct(r.session); err != nil {
+			return f, false, err
+		}
+		if e.tell(r, s, began) {
+			return agent.Found{Session: r.session, Lease: r.lease, State: agent.SlotRunning}, true, nil
+		}
+	}
+	f, err = e.findRow(ctx, q)
+	if errors.Is(err, agent.ErrUnavailable) {
+		return f, false, &NotRecordedError{Told: e.tellStale(q, s, began), Err: err}
+	}
+	if err == nil && f.Lease.Turn != "" && f.State == agent.SlotRunning {
+		told = e.stopLeg(f.Lease, s, PathLocal, time.Since(began))
+	}
+	return f, told, err
+}
+
+// localTurn returns the leg here that the request means, if the lease is fresh:
+// a stale one may have been followed by another elsewhere.
+func (e *Engine) localTurn(q StopRequest) *run {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r := e.bySession[q.Session]
+	if q.Session == "" {
+		for k, x := range e.runs {
+			if k.turn == q.Turn {
+				r = x
+			}
+		}
+	}
+	if r == nil || r.settling || q.Turn != "" && q.Turn != r.lease.Turn || !e.keep.fresh(r.lease.Node) {
+		return nil
+	}
+	return r
+}
+
+// tellStale tells what runs here although nobody can say now whether it is still
+// this node's to run: with the database away, aborting it is all that a stop can do.
+func (e *Engine) tellStale(q StopRequest, s agent.Stop, began time.Time) bool {
+	e.mu.Lock()
+	r := e.bySession[q.Session]
+	for k, x := range e.runs {
+		if k.turn == q.Turn {
+			r = x
+		}
+	}
+	e.mu.Unlock()
+	if r == nil || q.Turn != "" && q.Turn != r.lease.Turn || q.Principal.MayAct(r.session) != nil {
+		return false
+	}
+	return e.tell(r, s, began)
+}
+
+// tell cancels a leg that has not begun to settle, and reports whether it did.
+func (e *Engine) tell(r *run, s agent.Stop, began time.Time) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if r.settling {
+		return false
+	}
+	r.stop(s, PathLocal, time.Since(began))
+	return true
+}
+
+// findRow reads the slot. A turn asked for by id that is not in the slot is left
+// empty: it has ended.
+func (e *Engine) findRow(ctx context.Context, q StopRequest) (agent.Found, error) {
+	session := q.Session
+	if q.Turn != "" {
+		t, s, err := e.store.Turn(ctx, q.Turn)
+		if err != nil {
+			return agent.Found{}, err
+		}
+		if err := q.Principal.MayAct(s); err != nil {
+			return agent.Found{}, err
+		}
+		if session != "" && session != t.Session {
+			return agent.Found{}, agent.ErrNotFound
+		}
+		session = t.Session
+	}
+	f, err := e.store.Find(ctx, session)
+	if err == nil {
+		err = q.Principal.MayAct(f.Session)
+	}
+	if err == nil && q.Turn != "" && f.Lease.Turn != q.Turn {
+		f.Lease, f.State = agent.Lease{Session: session}, agent.SlotIdle
+	}
+	return f, err
+}
+
+// mayWithdraw says whether a stop also answers the turn's open requests "no":
+// questions may be by whoever may stop, approvals only by who may approve.
+func (e *Engine) mayWithdraw(ctx context.Context, p agent.Principal, f agent.Found) (bool, error) {
+	if p.Can(agent.PermAgentApprove) || f.State != agent.SlotWaiting {
+		return p.Can(agent.PermAgentApprove), nil
+	}
+	actions, err := e.store.Actions(ctx, f.Lease.Turn)
+	for _, a := range actions {
+		if a.State == agent.ActionOpen && a.Type == agent.ActionApproval {
+			return false, err
+		}
+	}
+	return true, err
+}
+
+// writeStop makes the stop durable, trying on for as long as a stop may take.
+func (e *Engine) writeStop(ctx context.Context, f agent.Found, s agent.Stop, withdraw bool) (agent.StopResult, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.times.Write)
+	defer cancel()
+	return retry(ctx, func() (agent.StopResult, error) {
+		return e.store.Stop(ctx, f.Session.ID, f.Lease.Turn, s, withdraw)
+	})
+}
+
+// hintStop makes a node look at its rows.
+func (e *Engine) hintStop(node string) {
+	if node == e.keep.node() {
+		poke(e.pokeWatch)
+		return
+	}
+	e.notify(agent.Hint{Kind: agent.HintStop, Subject: node})
+}
+
+// stopStatus says how far what was stopped has got, after waiting if asked to.
+func (e *Engine) stopStatus(ctx context.Context, q StopRequest, f agent.Found, res agent.StopResult) StopStatus {
+	switch {
+	case res.Ended && res.Cancelled:
+		return StopStopped
+	case res.Ended:
+		return StopFinished
+	case !res.Cancelled:
+		return StopNone
+	case q.Wait <= 0:
+		return StopStopping
+	}
+	ctx, cancel := context.WithTimeout(ctx, q.Wait)
+	defer cancel()
+	for {
+		t, _, err := e.store.Turn(ctx, f.Lease.Turn)
+		switch {
+		case err == nil && t.Status.Final() && t.StopReason == agent.ReasonCancelled:
+			return StopStopped
+		case err == nil && t.Status.Final():
+			return StopFinished
+		}
+		if !e.awaitClose(ctx, f.Lease) {
+			return StopStopping
+		}
+	}
+}
+
+// awaitClose waits until a leg here has closed, or a moment where it runs
+// elsewhere; false when ctx has ended.
+func (e *Engine) awaitClose(ctx context.Context, l agent.Lease) bool {
+	e.mu.Lock()
+	r := e.bySession[l.Session]
+	e.mu.Unlock()
+	if r == nil || r.lease.Turn != l.Turn {
+		return sleep(ctx, 50*time.Millisecond)
+	}
+	select {
+	case <-r.done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Decide answers an action; a turn that waits for nothing more goes on, on any
+// node. Approvals need agent.approve, questions the session.
+//
+// Errors: agent.ErrNotFound, agent.ErrForbidden, agent.DecidedError with the
+// decision that stands (an equal one is no error), agent.ErrUnavailable.
+func (e *Engine) Decide(ctx context.Context, p agent.Principal, d agent.Decision) (agent.Action, error) {
+	a, s, err := e.store.Action(ctx, d.Action)
+	if err != nil {
+		return agent.Action{}, err
+	}
+	if err := mayDecide(p, a, s); err != nil {
+		return agent.Action{}, err
+	}
+	d.By = p.ID
+	a, queued, err := e.store.Decide(ctx, d)
+	if queued {
+		poke(e.pokeClaim)
+		e.notify(agent.Hint{Kind: agent.HintQueue})
+	}
+	return a, err
+}
+
+func mayDecide(p agent.Principal, a agent.Action, s agent.Session) error {
+	if s.Project != p.Project {
+		return agent.ErrNotFound
+	}
+	if a.Type == agent.ActionApproval {
+		if !p.Can(agent.PermAgentApprove) {
+			return agent.ErrForbidden
+		}
+		return nil
+	}
+	return p.MayAct(s)
+}

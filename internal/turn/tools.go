@@ -1,0 +1,315 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/belayrun/belay/internal/agent"
+)
+
+func sortSpecs(s []agent.ToolSpec) {
+	slices.SortFunc(s, func(a, b agent.ToolSpec) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// job is a call to be run, and what it came to.
+type job struct {
+	call   agent.Call
+	tool   agent.Tool
+	result agent.ToolFinished
+}
+
+// runTools runs the calls of one message and appends their results to the
+// history, in the order of the calls. Calls that need a person's word become
+// actions; errWaiting is returned once the others have ended.
+func (r *run) runTools(ctx context.Context, box toolbox, h *history, calls []agent.Call) error {
+	jobs, asks := r.sortCalls(box, calls)
+	if err := r.runJobs(ctx, jobs, asks); err != nil {
+		return err
+	}
+	return r.addResults(ctx, h, calls, jobs, len(asks) > 0)
+}
+
+// addResults gives the model what the calls came to.
+func (r *run) addResults(ctx context.Context, h *history, calls []agent.Call, jobs []*job, waiting bool) error {
+	if c := ctxErr(ctx); c != nil {
+		return c
+	}
+	if waiting {
+		return errWaiting
+	}
+	for _, c := range calls {
+		for _, jb := range jobs {
+			if jb.call.ID == c.ID {
+				h.prompts = append(h.prompts, agent.Prompt{Role: agent.RoleTool, CallID: c.ID, Text: resultText(jb.result, true, true)})
+			}
+		}
+	}
+	return nil
+}
+
+// sortCalls finds the calls' tools. A call of a tool that isn't there, or that
+// needs a person, is no job to start: the first is answered, the second asked.
+func (r *run) sortCalls(box toolbox, calls []agent.Call) (jobs []*job, asks []agent.Call) {
+	for _, c := range calls {
+		t, ok := box[c.Name]
+		if ok && t.Approval {
+			asks = append(asks, c)
+			continue
+		}
+		if !ok {
+			t = unknownTool(c.Name)
+		}
+		jobs = append(jobs, &job{call: c, tool: t})
+	}
+	return jobs, asks
+}
+
+// unknownTool answers a call of a tool that the agent does not have.
+func unknownTool(name string) agent.Tool {
+	return agent.Tool{Abortable: true, Call: func(context.Context, []byte) (string, error) {
+		return "", fmt.Errorf("there is no tool named %q", name)
+	}}
+}
+
+// runJobs starts the jobs side by side, as many at once as the agent allows.
+// The first ones' starts and the questions for people are stored together; each
+// later one's when its time comes.
+func (r *run) runJobs(ctx context.Context, jobs []*job, asks []agent.Call) error {
+	width := min(len(jobs), orDefault(r.turn.Spec.Limits.MaxParallelTools, agent.DefaultMaxParallelTools))
+	if err := r.recordStart(ctx, jobs[:width], asks); err != nil {
+		return r.notStarted(jobs, err)
+	}
+	var mu sync.Mutex
+	next := width
+	take := func() *job {
+		mu.Lock()
+		defer mu.Unlock()
+		if next == len(jobs) {
+			return nil
+		}
+		next++
+		return jobs[next-1]
+	}
+	var wg sync.WaitGroup
+	errs := make([]error, width)
+	for i := range width {
+		wg.Go(func() {
+			r.runJob(ctx, jobs[i])
+			for jb := take(); jb != nil; jb = take() {
+				if errs[i] = r.recordStart(ctx, []*job{jb}, nil); errs[i] != nil {
+					r.notStarted([]*job{jb}, errs[i])
+					return
+				}
+				r.runJob(ctx, jb)
+			}
+		})
+	}
+	wg.Wait()
+	for _, jb := range jobs {
+		if jb.result.Outcome != "" {
+			r.tools = append(r.tools, agent.ToolDone{CallID: jb.call.ID, Name: jb.call.Name, Outcome: jb.result.Outcome})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// recordStart makes the starts durable, and waits for a fresh lease: nothing
+// may stand between that test and the start itself.
+func (r *run) recordStart(ctx context.Context, jobs []*job, asks []agent.Call) error {
+	var bodies []agent.Body
+	var actions []agent.Action
+	for _, jb := range jobs {
+		bodies = append(bodies, agent.ToolStarted{
+			CallID: jb.call.ID, Name: jb.call.Name, Source: jb.tool.Source, Arguments: jb.call.Arguments, Abortable: jb.tool.Abortable,
+		})
+	}
+	for _, c := range asks {
+		a := agent.Action{ID: agent.NewID(), Session: r.lease.Session, Turn: r.lease.Turn, CallID: c.ID, Type: agent.ActionApproval, Name: c.Name, Arguments: c.Arguments}
+		actions = append(actions, a)
+		bodies = append(bodies, agent.ActionRequested{ActionID: a.ID, CallID: c.ID, Type: a.Type, Name: c.Name, Arguments: c.Arguments})
+	}
+	if err := ctxErr(ctx); err != nil {
+		return err
+	}
+	if err := r.journal.record(ctx, r.e.times.Write, actions, bodies...); err != nil {
+		if s, ok := errors.AsType[*agent.Stop](err); ok {
+			r.stop(*s, PathPoll, 0)
+		}
+		return err
+	}
+	return r.e.keep.await(ctx, r.lease.Node)
+}
+
+// notStarted answers calls whose start was refused or is unknown: they did not run.
+func (r *run) notStarted(jobs []*job, err error) error {
+	for _, jb := range jobs {
+		jb.result = agent.ToolFinished{CallID: jb.call.ID, Name: jb.call.Name, Outcome: agent.ToolAborted, Output: textNotRun}
+		r.journal.emit(jb.result)
+	}
+	return err
+}
+
+// runJob runs one call and tells what it came to.
+func (r *run) runJob(ctx context.Context, jb *job) {
+	began := time.Now()
+	if ctx.Err() != nil {
+		r.notStarted([]*job{jb}, nil)
+		return
+	}
+	out, err := r.callTool(ctx, jb)
+	f := agent.ToolFinished{CallID: jb.call.ID, Name: jb.call.Name, DurationMS: time.Since(began).Milliseconds()}
+	f.Outcome, f.Output = judge(jb.tool, ctx.Err() != nil, out, err)
+	jb.result = f
+	r.journal.emit(f)
+}
+
+// judge says how a call ended.
+func judge(t agent.Tool, stopped bool, out string, err error) (agent.ToolOutcome, string) {
+	switch {
+	case errors.Is(err, agent.ErrUnconfirmed):
+		return agent.ToolUnconfirmed, textUnconfirmed
+	case stopped && !t.Abortable:
+		return agent.ToolDropped, textDropped
+	case stopped && err != nil:
+		return agent.ToolAborted, textAborted
+	case err != nil:
+		return agent.ToolError, strings.ToValidUTF8("error: "+err.Error(), "\uFFFD")
+	}
+	return agent.ToolSuccess, cut(strings.ToValidUTF8(out, "\uFFFD"))
+}
+
+// maxOutput bounds what a model reads of one tool, in bytes.
+const maxOutput = 80_000
+
+func cut(s string) string {
+	if len(s) <= maxOutput {
+		return s
+	}
+	head := strings.ToValidUTF8(s[:maxOutput], "")
+	return fmt.Sprintf("%s\n[%d more bytes are not shown]", head, len(s)-len(head))
+}
+
+type toolAnswer struct {
+	out string
+	err error
+}
+
+// callTool calls the tool under its timeout. A tool that breaks its contract and
+// outlives its context by Times.ToolGrace is left behind as unconfirmed.
+func (r *run) callTool(ctx context.Context, jb *job) (string, error) {
+	parent := ctx
+	if !jb.tool.Abortable {
+		parent = context.WithoutCancel(ctx)
+	}
+	limit := cmp.Or(jb.tool.Timeout, agent.DefaultToolTimeout)
+	ctx, cancel := context.WithTimeoutCause(parent, limit, fmt.Errorf("the tool took longer than %v", limit))
+	defer cancel()
+	answer := make(chan toolAnswer, 1)
+	go func() {
+		out, err := guarded(ctx, jb)
+		answer <- toolAnswer{out, err}
+	}()
+	select {
+	case a := <-answer:
+		return a.out, a.err
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(r.e.times.ToolGrace)
+	defer grace.Stop()
+	select {
+	case a := <-answer:
+		if a.err != nil && !errors.Is(a.err, agent.ErrUnconfirmed) {
+			a.err = context.Cause(ctx)
+		}
+		return a.out, a.err
+	case <-grace.C:
+		return "", fmt.Errorf("%w: tool %s did not end", agent.ErrUnconfirmed, jb.call.Name)
+	}
+}
+
+// guarded turns a tool's panic into an error.
+func guarded(ctx context.Context, jb *job) (out string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the tool failed: %v", p)
+			_ = debug.Stack()
+		}
+	}()
+	return jb.tool.Call(ctx, jb.call.Arguments)
+}
+
+// resume goes on with the calls of a turn that waited: approved ones are run,
+// denied ones answered so, and one that an earlier leg began is never begun again.
+func (r *run) resume(ctx context.Context, box toolbox, h *history) error {
+	if len(h.open) == 0 {
+		return nil
+	}
+	actions, err := retry(ctx, func() ([]agent.Action, error) { return r.e.store.Actions(ctx, r.lease.Turn) })
+	if err != nil {
+		return cmp.Or(ctxErr(ctx), err)
+	}
+	var jobs []*job
+	waiting := false
+	for _, c := range h.open {
+		jb, wait := decided(box, c, actions, h.started[c.ID])
+		waiting = waiting || wait
+		if jb != nil {
+			jobs = append(jobs, jb)
+		}
+	}
+	var run []*job
+	for _, jb := range jobs {
+		if jb.result.Outcome == "" {
+			run = append(run, jb)
+			continue
+		}
+		r.journal.emit(jb.result)
+		r.tools = append(r.tools, agent.ToolDone{CallID: jb.call.ID, Name: jb.call.Name, Outcome: jb.result.Outcome})
+	}
+	if err := r.runJobs(ctx, run, nil); err != nil {
+		return err
+	}
+	return r.addResults(ctx, h, h.open, jobs, waiting)
+}
+
+// decided says what is to become of an open call: a job to run, a job that has
+// its result already, or more waiting.
+func decided(box toolbox, c agent.Call, actions []agent.Action, started bool) (jb *job, waiting bool) {
+	t, ok := box[c.Name]
+	if !ok {
+		t = unknownTool(c.Name)
+	}
+	jb = &job{call: c, tool: t}
+	done := func(o agent.ToolOutcome, text string) (*job, bool) {
+		jb.result = agent.ToolFinished{CallID: c.ID, Name: c.Name, Outcome: o, Output: text}
+		return jb, false
+	}
+	if started {
+		return done(agent.ToolUnconfirmed, textUnconfirmed)
+	}
+	i := slices.IndexFunc(actions, func(a agent.Action) bool { return a.CallID == c.ID })
+	if i < 0 {
+		return jb, false
+	}
+	switch a := actions[i]; a.State {
+	case agent.ActionOpen:
+		return nil, true
+	case agent.ActionApproved:
+		if a.Type == agent.ActionQuestion {
+			return done(agent.ToolSuccess, a.Answer)
+		}
+		jb.call.Arguments = a.Arguments
+		return jb, false
+	case agent.ActionDenied:
+		return done(agent.ToolError, strings.TrimSpace("A person refused this call. "+a.Answer))
+	default:
+		return done(agent.ToolError, "Nobody approved this call: the request was "+string(a.State)+".")
+	}
+}
