@@ -1,0 +1,10 @@
+// Package api holds the contracts of the HTTP APIs, written before the code
+// that serves them. Server and web types are generated from them.
+package api
+
+import _ "embed"
+
+// Client is client.yaml: the OpenAPI document of the client API.
+//
+//go:embed client.yaml
+var Client []byte
