@@ -430,11 +430,12 @@ func undocumentedSpecs(f file, d *ast.GenDecl) []string {
 func TestRulesSeeViolations(t *testing.T) {
 	t.Parallel()
 	imports := func(name, doc string, paths ...string) string {
-		s := doc + "package " + name + "\n"
+		var s strings.Builder
+		s.WriteString(doc + "package " + name + "\n")
 		for _, p := range paths {
-			s += "import _ \"" + strings.Replace(p, "~", module, 1) + "\"\n"
+			s.WriteString("import _ \"" + strings.Replace(p, "~", module, 1) + "\"\n")
 		}
-		return s
+		return s.String()
 	}
 	const doc = "// Package %s is.\n"
 	docOf := func(name string) string { return fmt.Sprintf(doc, name) }
