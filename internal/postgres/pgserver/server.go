@@ -46,8 +46,8 @@ const (
 	database  = "belay"
 )
 
-// startTimeout bounds a start whose context has no deadline of its own. It
-// leaves room for the recovery of a server that was killed at work.
+// startTimeout bounds a start. It leaves room for the recovery of a server that
+// was killed at work.
 const startTimeout = 60 * time.Second
 
 // Config says how a server is run.
@@ -86,9 +86,9 @@ type Server struct {
 }
 
 // Start runs a server and returns once it takes connections. Its context bounds
-// the start only (60 s if it has no deadline); the server runs until Stop. It
-// fails with ErrNoPrograms, with ErrInUse, or with the server's own last words,
-// and then leaves no process.
+// the start only, which has 60 s at most; the server runs until Stop. It fails
+// with ErrNoPrograms, with ErrInUse, or with the server's own last words, and
+// then leaves no process.
 func Start(ctx context.Context, cfg Config) (_ *Server, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, errors.New("not ready in time"))
 	defer cancel()

@@ -36,8 +36,11 @@ import (
 	"github.com/belayrun/belay/migrations"
 )
 
-// ServerEnv names the server that tests use instead of a private one.
-const ServerEnv = "BELAY_TEST_DATABASE_URL"
+// Environment variables that tests obey.
+const (
+	ServerEnv   = "BELAY_TEST_DATABASE_URL" // the server to use instead of a private one
+	ProgramsEnv = "BELAY_PG_BIN"            // where the Postgres programs of private ones are
+)
 
 // timeout bounds each thing that is done for a test; the first of them starts a
 // server and migrates.
@@ -91,7 +94,7 @@ func Server(t testing.TB) *pgserver.Server {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
-	s, err := pgserver.Start(ctx, pgserver.Config{Fast: true})
+	s, err := pgserver.Start(ctx, pgserver.Config{Fast: true, BinDir: os.Getenv(ProgramsEnv)})
 	if err != nil {
 		t.Fatal("pgtest: ", err)
 	}
@@ -143,7 +146,7 @@ func (l *lazy) source(ctx context.Context) (*source, error) {
 func (l *lazy) open(ctx context.Context) (*source, error) {
 	raw := os.Getenv(ServerEnv)
 	if raw == "" {
-		s, err := pgserver.Start(ctx, pgserver.Config{Fast: true})
+		s, err := pgserver.Start(ctx, pgserver.Config{Fast: true, BinDir: os.Getenv(ProgramsEnv)})
 		if err != nil {
 			return nil, err
 		}
