@@ -225,7 +225,7 @@ func (v *checks) tool(prefix string, t ToolRef) {
 	v.that(t.Source == "function", prefix+"source", "must be function")
 	v.key(prefix+"key", t.Key)
 	for i, n := range t.Names {
-		v.that(namePattern.MatchString(n), fmt.Sprintf("%snames[%d]", prefix, i), "must be 1 to 64 of a-z, A-Z, 0-9, - and _")
+		v.that(namePattern.MatchString(n), fmt.Sprintf("%snames[%d]", prefix, i), toolNameRule)
 	}
 	v.that(t.Approval == "" || t.Approval == "always" || t.Approval == "never", prefix+"approval", "must be always or never")
 	v.min(prefix+"timeout_ms", int64(t.TimeoutMS), 0)
@@ -248,3 +248,13 @@ func (v *checks) execution(e Execution) {
 		v.url("execution.callback_url", e.CallbackURL)
 	}
 }
+
+// CheckToolName says whether a model would accept a tool of this name.
+func CheckToolName(field, name string) error {
+	if !namePattern.MatchString(name) {
+		return &FieldError{field, toolNameRule}
+	}
+	return nil
+}
+
+const toolNameRule = "must be 1 to 64 of a-z, A-Z, 0-9, - and _"

@@ -1,0 +1,139 @@
+// Package tool makes the tools that agents are given: a typed Go function is
+// one, and a toolbox holds those that an agent's configuration names.
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/belayrun/belay/internal/agent"
+)
+
+// Option changes a tool that New makes.
+type Option func(*agent.Tool)
+
+// NotAbortable marks a tool that must not be interrupted: after a stop it runs
+// on to its timeout and its result is dropped.
+func NotAbortable() Option { return func(t *agent.Tool) { t.Abortable = false } }
+
+// Timeout bounds one call; the default is agent.DefaultToolTimeout.
+func Timeout(d time.Duration) Option { return func(t *agent.Tool) { t.Timeout = d } }
+
+// New makes a tool of a function. The schema of its arguments is that of In, a
+// struct with json and jsonschema tags; arguments that do not match it are an
+// error that the model reads, and f is not called. A string is answered as it
+// is, any other Out as JSON. New panics on a name that no model would accept or
+// an In that has no schema: both are mistakes of the program.
+//
+// f must return soon after its context ends, with all that it started ended,
+// unless NotAbortable is given; it may be called from many goroutines.
+func New[In, Out any](name, description string, f func(context.Context, In) (Out, error), options ...Option) agent.Tool {
+	if err := agent.CheckToolName("name", name); err != nil {
+		panic(err)
+	}
+	schema, err := jsonschema.For[In](nil)
+	if err != nil {
+		panic(fmt.Sprintf("tool %s: %v", name, err))
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		panic(fmt.Sprintf("tool %s: %v", name, err))
+	}
+	parameters, err := json.Marshal(schema)
+	if err != nil {
+		panic(fmt.Sprintf("tool %s: %v", name, err))
+	}
+	t := agent.Tool{
+		Spec:      agent.ToolSpec{Name: name, Description: description, Parameters: parameters},
+		Abortable: true, Timeout: agent.DefaultToolTimeout,
+	}
+	for _, o := range options {
+		o(&t)
+	}
+	t.Call = func(ctx context.Context, arguments []byte) (string, error) {
+		in, err := decode[In](resolved, arguments)
+		if err != nil {
+			return "", err
+		}
+		out, err := f(ctx, in)
+		if err != nil {
+			return "", err
+		}
+		return encode(out)
+	}
+	return t
+}
+
+func decode[In any](schema *jsonschema.Resolved, arguments []byte) (in In, err error) {
+	var loose any
+	if err := json.Unmarshal(arguments, &loose); err != nil {
+		return in, fmt.Errorf("the arguments are not JSON: %w", err)
+	}
+	if err := schema.Validate(loose); err != nil {
+		return in, fmt.Errorf("the arguments do not match the tool's schema: %w", err)
+	}
+	return in, json.Unmarshal(arguments, &in)
+}
+
+func encode(out any) (string, error) {
+	if s, ok := out.(string); ok {
+		return s, nil
+	}
+	b, err := json.Marshal(out)
+	return string(b), err
+}
+
+// Functions are the Go functions that this program offers to agents under the
+// source "function". It is a toolbox for the engine; the zero value offers none.
+type Functions []agent.Tool
+
+// Open returns the tools that the refs name, each bound as its ref says. A ref
+// without names means all functions. It fails on a source that is not there, on
+// a name that is not offered, and on a tool that two refs give.
+func (f Functions) Open(_ context.Context, _ agent.Session, refs []agent.ToolRef) ([]agent.Tool, error) {
+	var out []agent.Tool
+	for i, ref := range refs {
+		if ref.Source != "function" {
+			return nil, &agent.FieldError{Field: fmt.Sprintf("tools[%d].source", i), Message: fmt.Sprintf("there is no source %q", ref.Source)}
+		}
+		tools, err := f.named(i, ref.Names)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range tools {
+			if slices.ContainsFunc(out, func(o agent.Tool) bool { return o.Spec.Name == t.Spec.Name }) {
+				return nil, &agent.FieldError{Field: fmt.Sprintf("tools[%d].names", i), Message: fmt.Sprintf("two sources give a tool named %s", t.Spec.Name)}
+			}
+			out = append(out, bind(t, ref))
+		}
+	}
+	return out, nil
+}
+
+func (f Functions) named(ref int, names []string) ([]agent.Tool, error) {
+	if len(names) == 0 {
+		return f, nil
+	}
+	var out []agent.Tool
+	for k, n := range names {
+		i := slices.IndexFunc(f, func(t agent.Tool) bool { return t.Spec.Name == n })
+		if i < 0 {
+			return nil, &agent.FieldError{Field: fmt.Sprintf("tools[%d].names[%d]", ref, k), Message: fmt.Sprintf("there is no function %q", n)}
+		}
+		out = append(out, f[i])
+	}
+	return out, nil
+}
+
+func bind(t agent.Tool, ref agent.ToolRef) agent.Tool {
+	t.Source, t.Approval = ref.Key, ref.Approval == "always"
+	if ref.TimeoutMS > 0 {
+		t.Timeout = time.Duration(ref.TimeoutMS) * time.Millisecond
+	}
+	return t
+}
