@@ -125,7 +125,9 @@ func (j *journal) record(ctx context.Context, limit time.Duration, actions []age
 		j.seq = seq
 		return err
 	}
-	j.rows = append(j.rows, rows...)
+	if j.rows = append(j.rows, rows...); len(j.rows) == 0 {
+		return nil
+	}
 	refused, err := j.send(ctx, limit, actions)
 	if refused {
 		j.rows, j.seq = j.rows[:before], seq

@@ -151,6 +151,23 @@ func (m *Memory) Actions(ctx context.Context, turn string) ([]agent.Action, erro
 	})
 }
 
+// Action implements turn.Turns.
+func (m *Memory) Action(ctx context.Context, id string) (agent.Action, agent.Session, error) {
+	var session agent.Session
+	a, err := call(ctx, m, "Action", func() (agent.Action, error) {
+		a := m.actions[id]
+		if a == nil {
+			return agent.Action{}, fmt.Errorf("action %s: %w", id, agent.ErrNotFound)
+		}
+		session = m.sessions[a.Session].Session
+		return a.Action, nil
+	})
+	if err != nil {
+		return agent.Action{}, agent.Session{}, err
+	}
+	return a, session, nil
+}
+
 // Journal returns every event of a session, for tests to look at.
 func (m *Memory) Journal(session string) []agent.Event {
 	m.mu.Lock()
