@@ -78,8 +78,7 @@ CREATE TABLE nodes (
     renewed_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
     contact_since timestamptz NOT NULL DEFAULT clock_timestamp(),
     dead_at       timestamptz
-);
-CREATE INDEX nodes_alive ON nodes (renewed_at) WHERE dead_at IS NULL;
+) WITH (fillfactor = 50);                        -- renewals stay in place: no index on what they change
 
 -- One row for each session, made with it: who runs its turn.
 -- Hot rows are updated in place (no indexed column changes while a turn runs).
@@ -94,6 +93,7 @@ CREATE TABLE run_slots (
     messages    integer NOT NULL DEFAULT 0,      -- messages in the transcript, likewise
     taken_at    timestamptz,
     queued_at   timestamptz,
+    continues   boolean NOT NULL DEFAULT false,  -- queued: the turn has run before, and goes first
     stop_at     timestamptz,
     stop_by     text,
     stop_door   text,
@@ -103,7 +103,7 @@ CREATE TABLE run_slots (
     CHECK ((state = 'running') = (node_id IS NOT NULL))
 ) WITH (fillfactor = 70);
 CREATE INDEX run_slots_running ON run_slots (node_id) WHERE state = 'running';
-CREATE INDEX run_slots_queued ON run_slots (queued_at) WHERE state = 'queued';
+CREATE INDEX run_slots_queued ON run_slots ((NOT continues), queued_at) WHERE state = 'queued';
 
 CREATE TABLE turns (
     id                text PRIMARY KEY,
@@ -154,6 +154,8 @@ CREATE TABLE actions (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     decided_by text,
     decided_at timestamptz,
+    told       boolean NOT NULL DEFAULT false,   -- its action.decided is in the journal
+    n          bigint GENERATED ALWAYS AS IDENTITY, -- order of asking
     UNIQUE (turn_id, call_id)
 );
 CREATE INDEX actions_open ON actions (session_id) WHERE state = 'open';

@@ -28,20 +28,22 @@ func wrap(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// Codes by which the server says "not now". Whole classes: connection (08),
-// resources (53), system (58).
-var unavailableCodes = map[string]bool{
-	"57P01": true, // admin_shutdown
-	"57P02": true, // crash_shutdown
-	"57P03": true, // cannot_connect_now
-	"57P05": true, // idle_session_timeout
-	"57014": true, // query_canceled
-	"55P03": true, // lock_not_available
-	"40001": true, // serialization_failure
-	"40P01": true, // deadlock_detected
-	"25P03": true, // idle_in_transaction_session_timeout
-	"25P04": true, // transaction_timeout
-	"25006": true, // read_only_sql_transaction: a standby answers during a failover
+// notNow reports whether the server's code says "not now", not "never".
+func notNow(code string) bool {
+	switch code[:min(2, len(code))] {
+	case "08", "53", "58": // connection, resources, system
+		return true
+	}
+	switch code {
+	case "57P01", "57P02", "57P03", "57P05", // shut down, crashed, starting, idle session ended
+		"57014",          // query_canceled: a limit
+		"55P03",          // lock_not_available
+		"40001", "40P01", // serialization_failure, deadlock_detected
+		"25P03", "25P04", // idle in transaction, transaction timeout
+		"25006": // read_only_sql_transaction: a standby answers during a failover
+		return true
+	}
+	return false
 }
 
 // unavailable reports whether the same call may succeed later: the database
@@ -49,8 +51,7 @@ var unavailableCodes = map[string]bool{
 // so that nobody knows what became of the statement.
 func unavailable(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
-		class := pg.Code[:min(2, len(pg.Code))]
-		return class == "08" || class == "53" || class == "58" || unavailableCodes[pg.Code]
+		return notNow(pg.Code)
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true

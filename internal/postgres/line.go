@@ -47,7 +47,11 @@ func (l *line) do(ctx context.Context, fn func(context.Context, *pgx.Conn) error
 func (l *line) connect(ctx context.Context) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.dial)
 	defer cancel()
-	return pgx.ConnectConfig(ctx, l.cfg)
+	conn, err := pgx.ConnectConfig(ctx, l.cfg)
+	if err == nil {
+		inUTC(conn)
+	}
+	return conn, err
 }
 
 func (l *line) drop() {

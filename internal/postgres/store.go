@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -81,9 +82,9 @@ type Store struct {
 	pool   *pgxpool.Pool // everything but what has its own below
 	settle *pgxpool.Pool // closing legs: never behind a busy pool
 
-	renew  *line // renewals, stop watch and LISTEN: never behind anything
-	watch  *line
-	listen *line
+	renew *line // renewals and stop watch: never behind anything
+	watch *line
+	dial  *pgx.ConnConfig // for LISTEN
 
 	times  Times
 	begin  pgx.TxOptions
@@ -107,7 +108,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	single := pool.Config().ConnConfig
 	s := &Store{
 		pool: pool, settle: settle,
-		renew: newLine(single, times), watch: newLine(single, times), listen: newLine(single, times),
+		renew: newLine(single, times), watch: newLine(single, times), dial: single,
 		times: times, begin: pgx.TxOptions{BeginQuery: times.begin()},
 		sealer: cfg.Sealer, log: cmp.Or(cfg.Logger, slog.Default()),
 	}
@@ -130,6 +131,10 @@ func newPool(ctx context.Context, url string, conns int32) (*pgxpool.Pool, error
 	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
 		cfg.ConnConfig.RuntimeParams["application_name"] = "belay"
 	}
+	cfg.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		inUTC(conn)
+		return nil
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("database pool: %w", err)
@@ -137,11 +142,17 @@ func newPool(ctx context.Context, url string, conns int32) (*pgxpool.Pool, error
 	return pool, nil
 }
 
+// inUTC makes all times that the connection reads times in UTC.
+func inUTC(conn *pgx.Conn) {
+	conn.TypeMap().RegisterType(&pgtype.Type{
+		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
+	})
+}
+
 // Close closes all connections; it waits for those in use.
 func (s *Store) Close() {
 	s.renew.Close()
 	s.watch.Close()
-	s.listen.Close()
 	s.settle.Close()
 	s.pool.Close()
 }

@@ -1,0 +1,386 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/belayrun/belay/internal/agent"
+	"github.com/jackc/pgx/v5"
+)
+
+// slotColumns are read by slot.into. Whether a slot is ownerless is a positive
+// test on purpose: this statement may have waited for the row's lock and see an
+// old picture of nodes, in which a living node is missing or looks silent; dead
+// it can look only if it is.
+const slotColumns = `
+    s.session_id, s.state, coalesce(s.turn_id, ''), coalesce(s.node_id, ''), s.fence, s.depth, s.seq, s.messages,
+    s.stop_at, coalesce(s.stop_by, ''), coalesce(s.stop_door, ''), coalesce(s.stop_node, ''), coalesce(s.stop_detail, ''),
+    EXISTS (SELECT FROM nodes n WHERE n.id = s.node_id AND n.dead_at IS NOT NULL), clock_timestamp()`
+
+// slot is a row of run_slots, as it was when it was read or locked.
+type slot struct {
+	session   string
+	state     agent.SlotState
+	turn      string
+	node      string
+	fence     int64
+	depth     int
+	seq       int64
+	messages  int
+	stopAt    *time.Time
+	stop      agent.Stop
+	ownerless bool // it runs on a node that was declared dead
+	now       time.Time
+}
+
+func (s *slot) into() []any {
+	return []any{
+		&s.session, &s.state, &s.turn, &s.node, &s.fence, &s.depth, &s.seq, &s.messages,
+		&s.stopAt, &s.stop.By, &s.stop.Door, &s.stop.Node, &s.stop.Detail, &s.ownerless, &s.now,
+	}
+}
+
+func (s *slot) lease() agent.Lease {
+	return agent.Lease{Session: s.session, Turn: s.turn, Node: s.node, Fence: s.fence}
+}
+
+// asked returns the stop that the row holds, nil for none.
+func (s *slot) asked() *agent.Stop {
+	if s.stopAt == nil {
+		return nil
+	}
+	stop := s.stop
+	stop.At = *s.stopAt
+	return &stop
+}
+
+func (s *slot) busy() error {
+	return &agent.BusyError{
+		Session: s.session, Turn: s.turn, Stopping: s.stopAt != nil, Waiting: s.state == agent.SlotWaiting,
+	}
+}
+
+// into lets a row be scanned by the queued statement of a batch.
+func into(dst []any, found *bool) func(pgx.Row) error {
+	return func(row pgx.Row) error {
+		err := row.Scan(dst...)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		*found = err == nil
+		return err
+	}
+}
+
+// Take begins a turn in its session's slot: the turn, its user message and
+// turn.started in one transaction. What waits in the slot is ended, superseded;
+// what a dead node left there is settled first. agent.BusyError names any other
+// turn in the way; agent.ErrNotFound (session), agent.ErrParentStopped,
+// agent.ErrNodeDead. The same turn again gets the leg that the first call took.
+func (s *Store) Take(ctx context.Context, b agent.Begin) (agent.Leg, error) {
+	var leg agent.Leg
+	err := s.inTx(ctx, s.pool, func(tx pgx.Tx) error {
+		t := taking{tx: tx, b: b}
+		var err error
+		leg, err = t.run(ctx)
+		return err
+	})
+	if err != nil {
+		return agent.Leg{}, wrap("take slot of session "+b.Session.ID, err)
+	}
+	return leg, nil
+}
+
+// taking is one take in its transaction.
+type taking struct {
+	tx      pgx.Tx
+	b       agent.Begin
+	slot    slot
+	session agent.Session
+	label   string // of b.Node
+	known   int64  // fence of the first take of this turn, 0: none before
+
+	hasSlot, hasParent, hasKnown bool
+}
+
+func (t *taking) run(ctx context.Context) (agent.Leg, error) {
+	if err := t.lock(ctx); err != nil {
+		return agent.Leg{}, err
+	}
+	if t.hasKnown {
+		return t.again(ctx)
+	}
+	if err := t.refused(); err != nil {
+		return agent.Leg{}, err
+	}
+	if err := t.vacate(ctx); err != nil {
+		return agent.Leg{}, err
+	}
+	return t.write(ctx)
+}
+
+const makeSession = `
+INSERT INTO sessions (id, project_id, agent_key, owner, door, title, created_at)
+VALUES (@id::text, @project::text, @agent::text, @owner::text, @door::text, @title::text, coalesce(@created::timestamptz, clock_timestamp()))
+ON CONFLICT DO NOTHING`
+
+const makeSlot = `
+INSERT INTO run_slots (session_id) VALUES (@id::text) ON CONFLICT DO NOTHING`
+
+// A child is taken only while its parent's very leg runs and nobody asked to
+// stop it; the share lock holds until the child is committed, so whoever stops
+// or closes the parent sees the child.
+const lockParent = `
+SELECT true FROM run_slots
+WHERE session_id = @session::text AND turn_id = @turn::text AND fence = @fence::bigint AND state = 'running' AND stop_at IS NULL
+FOR SHARE`
+
+const lockForTake = `
+SELECT ` + slotColumns + `,
+    c.project_id, c.agent_key, c.owner, c.door, c.title, c.created_at, coalesce((SELECT label FROM nodes WHERE id = @node::text), '')
+FROM run_slots s JOIN sessions c ON c.id = s.session_id
+WHERE s.session_id = @session::text
+FOR UPDATE OF s`
+
+const takenBefore = `
+SELECT e.fence FROM turns t JOIN events e ON e.session_id = t.session_id AND e.seq = t.first_seq
+WHERE t.id = @turn::text AND t.session_id = @session::text`
+
+// lock makes the session where it is new, and locks parent and slot.
+func (t *taking) lock(ctx context.Context) error {
+	var batch pgx.Batch
+	c := t.b.Session
+	if t.b.New {
+		var created *time.Time
+		if !c.CreatedAt.IsZero() {
+			created = &c.CreatedAt
+		}
+		batch.Queue(makeSession, pgx.StrictNamedArgs{
+			"id": c.ID, "project": c.Project, "agent": c.Agent, "owner": c.Owner, "door": c.Door, "title": clean(c.Title), "created": created,
+		})
+		batch.Queue(makeSlot, pgx.StrictNamedArgs{"id": c.ID})
+	}
+	t.hasParent = t.b.Turn.Parent == nil
+	if p := t.b.Turn.Parent; p != nil {
+		var yes bool
+		batch.Queue(lockParent, pgx.StrictNamedArgs{"session": p.Session, "turn": p.Turn, "fence": p.Fence}).
+			QueryRow(into([]any{&yes}, &t.hasParent))
+	}
+	x := &t.session
+	dst := append(t.slot.into(), &x.Project, &x.Agent, &x.Owner, &x.Door, &x.Title, &x.CreatedAt, &t.label)
+	batch.Queue(lockForTake, pgx.StrictNamedArgs{"session": c.ID, "node": t.b.Node}).QueryRow(into(dst, &t.hasSlot))
+	batch.Queue(takenBefore, pgx.StrictNamedArgs{"turn": t.b.Turn.ID, "session": c.ID}).QueryRow(into([]any{&t.known}, &t.hasKnown))
+	err := send(ctx, t.tx, &batch)
+	x.ID = c.ID
+	return err
+}
+
+func (t *taking) refused() error {
+	switch {
+	case !t.hasParent:
+		return fmt.Errorf("parent %s: %w", t.b.Turn.Parent, agent.ErrParentStopped)
+	case !t.hasSlot:
+		return agent.ErrNotFound
+	case t.slot.state == agent.SlotIdle, t.slot.ownerless:
+		return nil
+	case t.slot.state == agent.SlotWaiting && !t.b.NoSupersede:
+		return nil
+	}
+	return t.slot.busy()
+}
+
+// again answers a take that was made already. Where the leg is over since, its
+// lease says so at the first look.
+func (t *taking) again(ctx context.Context) (agent.Leg, error) {
+	leg, err := readLeg(ctx, t.tx, t.b.Turn.ID)
+	if err != nil {
+		return agent.Leg{}, err
+	}
+	leg.Lease = agent.Lease{Session: leg.Session.ID, Turn: leg.Turn.ID, Node: t.b.Node, Fence: t.known}
+	leg.Seq = leg.Turn.FirstSeq - 1
+	leg.Events, err = readEvents(ctx, t.tx, eventsBetween, pgx.StrictNamedArgs{
+		"session": leg.Session.ID, "from": leg.Turn.FirstSeq, "to": leg.Turn.FirstSeq + 1, "fence": t.known,
+	})
+	return leg, err
+}
+
+// vacate ends what is left in a slot that will be taken.
+func (t *taking) vacate(ctx context.Context) error {
+	switch t.slot.state {
+	case agent.SlotWaiting:
+		e := ender{tx: t.tx}
+		stop := agent.Stop{By: t.b.Turn.By, Door: t.b.Turn.Door, Node: t.label, Detail: agent.DetailSuperseded, At: t.slot.now}
+		return e.withTree(ctx, &t.slot, func() (agent.Stop, error) { return e.endIdle(ctx, &t.slot, stop, true) })
+	case agent.SlotRunning:
+		e := ender{tx: t.tx}
+		return e.withTree(ctx, &t.slot, func() (agent.Stop, error) { return e.settleForOther(ctx, &t.slot, false) })
+	}
+	return nil
+}
+
+// takeSlot is one statement, so that a node that was declared dead takes
+// nothing, and writes nothing of the turn either.
+const takeSlot = `
+WITH taken AS (
+    UPDATE run_slots SET
+        state = CASE WHEN @node::text = '' THEN 'queued' ELSE 'running' END, turn_id = @turn::text, node_id = nullif(@node::text, ''),
+        fence = @fence::bigint, depth = @depth::integer, seq = @seq::bigint + 2, messages = @index::integer, continues = false,
+        taken_at = CASE WHEN @node::text <> '' THEN clock_timestamp() END,
+        queued_at = CASE WHEN @node::text = '' THEN clock_timestamp() END,
+        stop_at = NULL, stop_by = NULL, stop_door = NULL, stop_node = NULL, stop_detail = NULL
+    WHERE session_id = @session::text
+      AND (@node::text = '' OR EXISTS (SELECT FROM nodes WHERE id = @node::text AND dead_at IS NULL))
+    RETURNING session_id, state, taken_at
+), turn AS (
+    INSERT INTO turns (id, session_id, agent_key, version, config, door, started_by, background, metadata, depth,
+        parent_session_id, parent_turn_id, parent_fence, first_seq, message_index, status, created_at, started_at)
+    SELECT @turn::text, session_id, @agent::text, @version::integer, @config::json, @door::text, @by::text, @background::boolean, @metadata::json,
+        @depth::integer, @parent_session::text, @parent_turn::text, @parent_fence::bigint, @seq::bigint + 1, @index::integer, state,
+        @now::timestamptz, taken_at
+    FROM taken
+), words AS (
+    INSERT INTO events (session_id, seq, last_seq, turn_id, fence, kind, body, at)
+    SELECT t.session_id, e.seq, e.seq, @turn::text, @fence::bigint, e.kind, e.body::json, @now::timestamptz
+    FROM taken t, (VALUES
+        (@seq::bigint + 1, 'message', @message::text),
+        (@seq::bigint + 2, 'turn.started', @started::text)) AS e (seq, kind, body)
+), session AS (
+    UPDATE sessions c SET updated_at = clock_timestamp(), title = CASE WHEN c.title = '' THEN @title::text ELSE c.title END
+    FROM taken t WHERE c.id = t.session_id
+    RETURNING c.title, c.updated_at
+)
+SELECT session.title, session.updated_at, taken.taken_at FROM taken, session`
+
+// write takes the slot, which is idle by now.
+func (t *taking) write(ctx context.Context) (agent.Leg, error) {
+	turn := t.turn()
+	events := []agent.Event{
+		{Body: agent.Message{Index: turn.Index - 1, Role: agent.RoleUser, Text: t.b.Input, Status: agent.StatusCompleted}},
+		{Body: agent.TurnStarted{
+			Agent: turn.Agent, Version: turn.Version, Model: turn.Spec.Model, Door: turn.Door, By: turn.By,
+			Index: turn.Index, Background: turn.Background,
+		}},
+	}
+	for i := range events {
+		e := &events[i]
+		e.Session, e.Turn, e.Seq, e.At = t.slot.session, turn.ID, t.slot.seq+1+int64(i), t.slot.now
+	}
+	args, err := t.args(turn, events)
+	if err != nil {
+		return agent.Leg{}, err
+	}
+	var taken *time.Time
+	err = t.tx.QueryRow(ctx, takeSlot, args).Scan(&t.session.Title, &t.session.UpdatedAt, &taken)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return agent.Leg{}, agent.ErrNodeDead
+	}
+	if taken != nil {
+		turn.StartedAt = *taken
+	}
+	return agent.Leg{
+		Lease:   agent.Lease{Session: t.slot.session, Turn: turn.ID, Node: t.b.Node, Fence: t.slot.fence + 1},
+		Session: t.session, Turn: turn, Seq: t.slot.seq, Events: events,
+	}, err
+}
+
+// turn is the turn as it will be read back.
+func (t *taking) turn() agent.Turn {
+	turn := t.b.Turn
+	turn.Session, turn.FirstSeq, turn.Index = t.slot.session, t.slot.seq+1, t.slot.messages+1
+	turn.Status, turn.CreatedAt = agent.StatusQueued, t.slot.now
+	if t.b.Node != "" {
+		turn.Status = agent.StatusRunning
+	}
+	return turn
+}
+
+func (t *taking) args(turn agent.Turn, events []agent.Event) (pgx.StrictNamedArgs, error) {
+	rows, err := agent.Pack(events)
+	if err != nil {
+		return nil, err
+	}
+	config, err := json.Marshal(turn.Spec)
+	if err != nil {
+		return nil, fmt.Errorf("encode config: %w", err)
+	}
+	metadata, err := jsonOrNull(turn.Metadata, turn.Metadata == nil)
+	args := pgx.StrictNamedArgs{
+		"session": t.slot.session, "turn": turn.ID, "node": t.b.Node, "fence": t.slot.fence + 1, "seq": t.slot.seq,
+		"agent": turn.Agent, "version": turn.Version, "config": string(config), "door": turn.Door, "by": turn.By,
+		"background": turn.Background, "metadata": metadata, "depth": turn.Depth, "index": turn.Index,
+		"parent_session": nil, "parent_turn": nil, "parent_fence": nil,
+		"message": string(rows[0].Body), "started": string(rows[1].Body), "now": t.slot.now, "title": title(t.b.Input),
+	}
+	if p := turn.Parent; p != nil {
+		args["parent_session"], args["parent_turn"], args["parent_fence"] = p.Session, p.Turn, p.Fence
+	}
+	return args, err
+}
+
+// jsonOrNull encodes v for a json column.
+func jsonOrNull(v any, null bool) (*string, error) {
+	if null {
+		return nil, nil
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	return new(string(b)), nil
+}
+
+// title is a session's first message in one line of at most 80 characters.
+func title(input string) string {
+	line := strings.Join(strings.FieldsFunc(clean(input), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	if r := []rune(line); len(r) > 80 {
+		return string(r[:80])
+	}
+	return line
+}
+
+// claimSlot looks for the oldest queued turn, those that ran before first, and
+// takes it. Slots that are locked at the moment are somebody's already.
+const claimSlot = `
+WITH oldest AS (
+    SELECT session_id FROM run_slots WHERE state = 'queued'
+    ORDER BY (NOT continues), queued_at FOR UPDATE SKIP LOCKED LIMIT 1
+), alive AS (
+    SELECT EXISTS (SELECT FROM nodes WHERE id = @node::text AND dead_at IS NULL) AS yes
+), claimed AS (
+    UPDATE run_slots s SET state = 'running', node_id = @node::text, fence = fence + 1, taken_at = clock_timestamp(),
+        queued_at = NULL, continues = false
+    FROM oldest o, alive
+    WHERE s.session_id = o.session_id AND s.state = 'queued' AND alive.yes
+    RETURNING s.*
+), started AS (
+    UPDATE turns t SET status = 'running', started_at = coalesce(t.started_at, s.taken_at)
+    FROM claimed s WHERE t.id = s.turn_id
+    RETURNING t.*
+)
+SELECT alive.yes, s.fence, s.seq, t.id IS NOT NULL, ` + turnColumns + `
+FROM alive LEFT JOIN claimed s ON true LEFT JOIN started t ON true LEFT JOIN sessions c ON c.id = t.session_id`
+
+// Claim takes the oldest queued turn for node, one that has run before first;
+// ok is false when there is none. agent.ErrNodeDead.
+func (s *Store) Claim(ctx context.Context, node string) (agent.Leg, bool, error) {
+	var alive, ok bool
+	var fence, seq *int64
+	var row turnRow
+	err := s.pool.QueryRow(ctx, claimSlot, pgx.StrictNamedArgs{"node": node}).Scan(append([]any{&alive, &fence, &seq, &ok}, row.into()...)...)
+	switch {
+	case err != nil:
+		return agent.Leg{}, false, wrap("claim", err)
+	case !alive:
+		return agent.Leg{}, false, wrap("claim", agent.ErrNodeDead)
+	case !ok:
+		return agent.Leg{}, false, nil
+	}
+	leg, err := row.leg()
+	leg.Lease.Node, leg.Lease.Fence, leg.Seq = node, *fence, *seq
+	return leg, true, wrap("claim", err)
+}

@@ -1,0 +1,133 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/belayrun/belay/internal/agent"
+	"github.com/jackc/pgx/v5"
+)
+
+const findSlot = `
+SELECT ` + slotColumns + `,
+    c.id, c.project_id, c.agent_key, c.owner, c.door, c.title, c.created_at, c.updated_at
+FROM run_slots s JOIN sessions c ON c.id = s.session_id
+WHERE s.session_id = @session::text`
+
+// Find returns the session's slot as it is; agent.ErrNotFound.
+func (s *Store) Find(ctx context.Context, session string) (agent.Found, error) {
+	var sl slot
+	var c agent.Session
+	dst := append(sl.into(), &c.ID, &c.Project, &c.Agent, &c.Owner, &c.Door, &c.Title, &c.CreatedAt, &c.UpdatedAt)
+	err := s.pool.QueryRow(ctx, findSlot, pgx.StrictNamedArgs{"session": session}).Scan(dst...)
+	if err != nil {
+		return agent.Found{}, wrap("find session "+session, notFound(err))
+	}
+	return agent.Found{Session: c, Lease: sl.lease(), State: sl.state}, nil
+}
+
+// Stop writes a stop of that very turn into its slot, and of all live turns
+// below, or ends them where no living node runs them. withdraw also answers the
+// turn's open actions "no"; without it a turn that waits is left as it is. A
+// turn that has left its slot is read again for how it ended. A stop of a turn
+// that is stopping already is answered like the first. Whoever runs one of the
+// turns is named in Notify and not told here.
+func (s *Store) Stop(ctx context.Context, session, turn string, st agent.Stop, withdraw bool) (agent.StopResult, error) {
+	var res agent.StopResult
+	err := s.inTx(ctx, s.pool, func(tx pgx.Tx) error {
+		var err error
+		res, err = stop(ctx, tx, session, turn, st, withdraw)
+		return err
+	})
+	if errors.Is(err, errNoSlot) {
+		res, err = s.howItEnded(ctx, session, turn)
+	}
+	if err != nil {
+		return agent.StopResult{}, wrap("stop turn "+turn, err)
+	}
+	return res, nil
+}
+
+const lockTurnsSlot = `
+SELECT ` + slotColumns + `
+FROM run_slots s WHERE s.session_id = @session::text AND s.turn_id = @turn::text
+FOR UPDATE OF s`
+
+func stop(ctx context.Context, tx pgx.Tx, session, turn string, st agent.Stop, withdraw bool) (agent.StopResult, error) {
+	var sl slot
+	var found bool
+	var tree []slot
+	var batch pgx.Batch
+	batch.Queue(lockTurnsSlot, pgx.StrictNamedArgs{"session": session, "turn": turn}).QueryRow(into(sl.into(), &found))
+	queueTree(&batch, turn, &tree)
+	if err := send(ctx, tx, &batch); err != nil {
+		return agent.StopResult{}, err
+	}
+	switch {
+	case !found:
+		return agent.StopResult{}, errNoSlot
+	case sl.state == agent.SlotWaiting && !withdraw:
+		return agent.StopResult{}, nil
+	}
+	st.At = sl.now
+	below := st
+	below.Detail = agent.DetailParentStopped
+	e := ender{tx: tx}
+	if err := e.stopOne(ctx, &sl, st, withdraw); err != nil {
+		return agent.StopResult{}, err
+	}
+	if err := e.stopTree(ctx, turn, sl.depth, tree, below); err != nil {
+		return agent.StopResult{}, err
+	}
+	ended := sl.state != agent.SlotRunning || sl.ownerless
+	return agent.StopResult{Cancelled: true, Turns: e.turns, Actions: e.actions, Ended: ended, Notify: e.notify}, nil
+}
+
+const readEnd = `
+SELECT coalesce(stop_reason, ''), ended_at IS NOT NULL FROM turns WHERE id = @turn::text AND session_id = @session::text`
+
+// howItEnded answers a stop whose turn has left its slot.
+func (s *Store) howItEnded(ctx context.Context, session, turn string) (agent.StopResult, error) {
+	var reason string
+	var ended bool
+	err := s.pool.QueryRow(ctx, readEnd, pgx.StrictNamedArgs{"turn": turn, "session": session}).Scan(&reason, &ended)
+	switch {
+	case err != nil:
+		return agent.StopResult{}, notFound(err)
+	case !ended:
+		return agent.StopResult{}, fmt.Errorf("%w: turn %s was changing", agent.ErrUnavailable, turn)
+	case reason != agent.ReasonCancelled:
+		return agent.StopResult{Ended: true}, nil
+	}
+	return agent.StopResult{Cancelled: true, Ended: true, Turns: []string{turn}}, nil
+}
+
+const askedOfNode = `
+SELECT session_id, turn_id, fence, stop_at, coalesce(stop_by, ''), coalesce(stop_door, ''), coalesce(stop_node, ''), coalesce(stop_detail, ''),
+    extract(epoch FROM clock_timestamp() - stop_at)::float8
+FROM run_slots
+WHERE node_id = @node::text AND state = 'running' AND stop_at IS NOT NULL
+ORDER BY session_id`
+
+// Asked lists the running legs of a node that are asked to stop. It has a
+// connection of its own, and a limit.
+func (s *Store) Asked(ctx context.Context, node string) ([]agent.Asked, error) {
+	var out []agent.Asked
+	err := s.watch.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, askedOfNode, pgx.StrictNamedArgs{"node": node})
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (agent.Asked, error) {
+			a := agent.Asked{Lease: agent.Lease{Node: node}}
+			var age float64
+			err := row.Scan(&a.Lease.Session, &a.Lease.Turn, &a.Lease.Fence, &a.Stop.At, &a.Stop.By, &a.Stop.Door, &a.Stop.Node, &a.Stop.Detail, &age)
+			a.Age = time.Duration(age * float64(time.Second))
+			return a, err
+		})
+		return err
+	})
+	return out, wrap("stop watch", err)
+}
