@@ -25,7 +25,7 @@ const (
 )
 
 // migrateKey is the advisory lock that migrating processes take turns by.
-const migrateKey = 0x62656c6179 // "belay"
+const migrateKey int64 = 0x62656c6179 // "belay"
 
 // SchemaError says that a database's schema is too old for this binary.
 type SchemaError struct {

@@ -114,6 +114,14 @@ func TestMigrateStopsWaitingForAnotherWhenItsContextEnds(t *testing.T) {
 	}
 }
 
+func TestMigrateBoundsTheWaitsOfItsSteps(t *testing.T) {
+	t.Parallel()
+	bounded := "SELECT 1 / (current_setting('lock_timeout') = '" + migrateLockWait + "')::int"
+	if _, _, err := migrate(t.Context(), emptyDB(t), steps(bounded)); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestCheckMigratedNamesBothVersionsOfAnOldDatabase(t *testing.T) {
 	t.Parallel()
 	u := emptyDB(t)
