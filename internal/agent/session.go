@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -123,12 +124,7 @@ var Permissions = []Permission{
 
 // Can reports whether the principal holds a permission.
 func (p Principal) Can(want Permission) bool {
-	for _, have := range p.Permissions {
-		if have == want {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(p.Permissions, want)
 }
 
 // MayAct says whether the principal may send to and stop a session. Another
