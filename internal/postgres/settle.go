@@ -33,7 +33,7 @@ func (s *Store) Settle(ctx context.Context, l agent.Lease, c agent.Closing) (age
 		return err
 	})
 	if errors.Is(err, errNoSlot) {
-		closed, err = s.settled(ctx, l, c.Seq)
+		closed, err = s.settled(ctx, l)
 	}
 	if err != nil {
 		return agent.Closed{}, wrap("settle "+l.String(), err)
@@ -107,23 +107,25 @@ func nextMessage(c agent.Closing) int {
 	return next
 }
 
-// readClosed finds the closing that a lease wrote itself: whoever closes a leg
-// for another writes under the next fence.
+// readClosed finds what the closing transaction of a lease wrote itself: events
+// of one time, the last of which closes the leg. Whoever closes a leg for another
+// writes under the next fence.
 const readClosed = `
 SELECT e.session_id, e.seq, e.last_seq, e.turn_id, e.kind, e.body, e.at, false, 0::bigint
-FROM turns t JOIN events e ON e.session_id = t.session_id AND e.turn_id = t.id AND e.fence = t.closed_fence
-WHERE t.id = @turn::text AND t.session_id = @session::text AND t.closed_fence = @fence::bigint AND e.seq > @after::bigint
+FROM turns t
+JOIN events x ON x.session_id = t.session_id AND x.seq >= t.first_seq AND x.turn_id = t.id AND x.fence = t.closed_fence
+    AND x.kind IN ('turn.ended', 'turn.paused')
+JOIN events e ON e.session_id = t.session_id AND e.seq BETWEEN t.first_seq AND x.seq AND e.fence = t.closed_fence AND e.at = x.at
+WHERE t.id = @turn::text AND t.session_id = @session::text AND t.closed_fence = @fence::bigint
 ORDER BY e.seq`
 
 // settled answers a settle that found its leg closed.
-func (s *Store) settled(ctx context.Context, l agent.Lease, after int64) (agent.Closed, error) {
-	events, err := readEvents(ctx, s.settle, readClosed, pgx.StrictNamedArgs{
-		"turn": l.Turn, "session": l.Session, "fence": l.Fence, "after": after,
-	})
+func (s *Store) settled(ctx context.Context, l agent.Lease) (agent.Closed, error) {
+	events, err := readEvents(ctx, s.settle, readClosed, pgx.StrictNamedArgs{"turn": l.Turn, "session": l.Session, "fence": l.Fence})
 	if err != nil {
 		return agent.Closed{}, err
 	}
-	if n := len(events); n > 0 && events[n-1].Ends() {
+	if n := len(events); n > 0 {
 		return agent.Closed{Outcome: outcomeOf(events[n-1].Body), Events: events}, nil
 	}
 	return agent.Closed{}, agent.ErrLeaseLost

@@ -19,7 +19,7 @@ const turnColumns = `
     coalesce(t.first_seq, 0), coalesce(t.message_index, 0), coalesce(t.status, ''), coalesce(t.stop_reason, ''), coalesce(t.stop_detail, ''),
     t.stop, t.error,
     coalesce(t.input_tokens, 0), coalesce(t.cached_tokens, 0), coalesce(t.output_tokens, 0), coalesce(t.reasoning_tokens, 0),
-    coalesce(t.estimated, false), coalesce(t.cost_usd, 0),
+    coalesce(t.estimated, false), coalesce(t.cost_usd, 0), coalesce((SELECT max(u.call) FROM usage u WHERE u.turn_id = t.id), 0),
     t.created_at, t.started_at, t.ended_at,
     coalesce(c.id, ''), coalesce(c.project_id, ''), coalesce(c.agent_key, ''), coalesce(c.owner, ''), coalesce(c.door, ''),
     coalesce(c.title, ''), c.created_at, c.updated_at,
@@ -44,7 +44,7 @@ func (r *turnRow) into() []any {
 		&t.ID, &t.Agent, &t.Version, &r.config, &t.Door, &t.By, &t.Background, &r.metadata, &t.Depth,
 		&r.parent.Session, &r.parent.Turn, &r.parent.Fence,
 		&t.FirstSeq, &t.Index, &t.Status, &t.StopReason, &t.StopDetail, &r.stop, &r.failure,
-		&u.Input, &u.CachedInput, &u.Output, &u.Reasoning, &u.Estimated, &u.CostUSD,
+		&u.Input, &u.CachedInput, &u.Output, &u.Reasoning, &u.Estimated, &u.CostUSD, &t.Calls,
 		&r.turnCreated, &r.started, &r.ended,
 		&c.ID, &c.Project, &c.Agent, &c.Owner, &c.Door, &c.Title, &r.created, &r.updated,
 		&r.askedAt, &r.asked.By, &r.asked.Door, &r.asked.Node, &r.asked.Detail,
@@ -115,13 +115,35 @@ func (s *Store) Turn(ctx context.Context, id string) (agent.Turn, agent.Session,
 const actionColumns = `
     a.id, a.session_id, a.turn_id, a.call_id, a.type, a.name, a.arguments, a.state, a.answer, coalesce(a.decided_by, ''), a.decided_at, a.created_at`
 
-func scanAction(row pgx.CollectableRow) (agent.Action, error) {
+// scanAction reads actionColumns, and into more what the statement selects after
+// them.
+func scanAction(row pgx.CollectableRow, more ...any) (agent.Action, error) {
 	var a agent.Action
 	var arguments []byte
 	var decided *time.Time
-	err := row.Scan(&a.ID, &a.Session, &a.Turn, &a.CallID, &a.Type, &a.Name, &arguments, &a.State, &a.Answer, &a.DecidedBy, &decided, &a.CreatedAt)
+	err := row.Scan(append([]any{
+		&a.ID, &a.Session, &a.Turn, &a.CallID, &a.Type, &a.Name, &arguments, &a.State, &a.Answer, &a.DecidedBy, &decided, &a.CreatedAt,
+	}, more...)...)
 	a.Arguments, a.DecidedAt = arguments, deref(decided)
 	return a, err
+}
+
+const readActionOf = `
+SELECT ` + actionColumns + `, c.id, c.project_id, c.agent_key, c.owner, c.door, c.title, c.created_at, c.updated_at
+FROM actions a JOIN sessions c ON c.id = a.session_id
+WHERE a.id = @action::text`
+
+// Action returns an action and its session; agent.ErrNotFound.
+func (s *Store) Action(ctx context.Context, id string) (agent.Action, agent.Session, error) {
+	var c agent.Session
+	rows, err := s.pool.Query(ctx, readActionOf, pgx.StrictNamedArgs{"action": id})
+	if err != nil {
+		return agent.Action{}, c, wrap("action "+id, err)
+	}
+	a, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (agent.Action, error) {
+		return scanAction(row, &c.ID, &c.Project, &c.Agent, &c.Owner, &c.Door, &c.Title, &c.CreatedAt, &c.UpdatedAt)
+	})
+	return a, c, wrap("action "+id, notFound(err))
 }
 
 const readActions = `
@@ -133,7 +155,7 @@ func (s *Store) Actions(ctx context.Context, turn string) ([]agent.Action, error
 	if err != nil {
 		return nil, wrap("actions of turn "+turn, err)
 	}
-	out, err := pgx.CollectRows(rows, scanAction)
+	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (agent.Action, error) { return scanAction(row) })
 	return out, wrap("actions of turn "+turn, err)
 }
 
@@ -141,7 +163,7 @@ func (s *Store) Actions(ctx context.Context, turn string) ([]agent.Action, error
 // turn where that waited for nothing more. agent.ErrNotFound;
 // agent.DecidedError where it is decided otherwise already: the very same
 // decision again is no error. Its action.decided is written here unless the
-// turn runs: then its owner alone knows the next number, and the event comes at
+// slot runs: then its owner alone knows the next number, and the event comes at
 // the end of the leg if the owner does not write it before.
 func (s *Store) Decide(ctx context.Context, d agent.Decision) (agent.Action, bool, error) {
 	d.Answer = clean(d.Answer)
@@ -173,10 +195,11 @@ FROM actions a WHERE a.id = @action::text`
 func decide(ctx context.Context, tx pgx.Tx, d agent.Decision) (a agent.Action, queued bool, err error) {
 	var sl slot
 	var found bool
+	var open int
 	var batch pgx.Batch
 	batch.Queue(lockSlotOfAction, pgx.StrictNamedArgs{"action": d.Action}).QueryRow(into(sl.into(), &found))
 	batch.Queue(readAction, pgx.StrictNamedArgs{"action": d.Action}).Query(func(rows pgx.Rows) error {
-		a, err = pgx.CollectExactlyOneRow(rows, scanActionAndOpen(&queued))
+		a, err = pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (agent.Action, error) { return scanAction(row, &open) })
 		return notFound(err)
 	})
 	if err := send(ctx, tx, &batch); err != nil {
@@ -189,26 +212,12 @@ func decide(ctx context.Context, tx pgx.Tx, d agent.Decision) (a agent.Action, q
 		}
 		return a, mine && sl.state == agent.SlotQueued, nil
 	}
-	queued = queued && mine && sl.state == agent.SlotWaiting
+	queued = open == 1 && mine && sl.state == agent.SlotWaiting
 	a.State, a.DecidedBy, a.DecidedAt, a.Answer = d.State, d.By, sl.now, d.Answer
 	if d.Arguments != nil {
 		a.Arguments = d.Arguments
 	}
 	return a, queued, writeDecision(ctx, tx, sl, a, queued)
-}
-
-// scanActionAndOpen reads an action and whether it is the turn's only open one.
-func scanActionAndOpen(last *bool) pgx.RowToFunc[agent.Action] {
-	return func(row pgx.CollectableRow) (agent.Action, error) {
-		var a agent.Action
-		var arguments []byte
-		var decided *time.Time
-		var open int
-		err := row.Scan(&a.ID, &a.Session, &a.Turn, &a.CallID, &a.Type, &a.Name, &arguments, &a.State, &a.Answer, &a.DecidedBy, &decided, &a.CreatedAt, &open)
-		a.Arguments, a.DecidedAt = arguments, deref(decided)
-		*last = open == 1
-		return a, err
-	}
 }
 
 const writeAction = `
