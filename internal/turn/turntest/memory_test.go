@@ -39,3 +39,13 @@ func TestMemoryEndsATurnThatWasStopped(t *testing.T) {
 		}
 	})
 }
+
+func TestMemoryIsAStore(t *testing.T) {
+	t.Parallel()
+	turntest.RunStore(t, openMemory)
+}
+
+func openMemory(_ *testing.T, times turntest.Times) turntest.Harness {
+	m := turntest.NewMemory(times)
+	return turntest.Harness{Store: m, Hints: m, Check: m.CheckInvariants}
+}

@@ -181,7 +181,7 @@ func (m *Memory) Settle(ctx context.Context, l agent.Lease, c agent.Closing) (ag
 	return call(ctx, m, "Settle", func() (agent.Closed, error) {
 		s, err := m.running(l)
 		if err != nil {
-			if t := m.turns[l.Turn]; t != nil && t.closed == l.Fence {
+			if t := m.turns[l.Turn]; t != nil && t.Session == l.Session && t.closed == l.Fence && l.Fence > 0 {
 				return t.closing, nil
 			}
 			return agent.Closed{}, err

@@ -71,7 +71,7 @@ func (m *Memory) stop(s *memSession, stop *agent.Stop, withdraw bool) (agent.Sto
 		res.Notify = nodes
 		return res, err
 	}
-	turns, nodes, err := m.stopChildren(t, below(stop, agent.DetailParentStopped))
+	turns, nodes, err := m.stopChildren(t, below(stop))
 	res.Turns = append(res.Turns, turns...)
 	res.Notify = append([]string{s.slot.node}, nodes...)
 	return res, err
@@ -92,7 +92,7 @@ func (m *Memory) endIdle(s *memSession, stop *agent.Stop, withdraw bool) (nodes 
 		return nil, err
 	}
 	m.closeLeg(s, t, o)
-	_, nodes, err = m.stopChildren(t, below(stop, agent.DetailParentStopped))
+	_, nodes, err = m.stopChildren(t, below(stop))
 	return nodes, err
 }
 
@@ -128,19 +128,23 @@ func bySlot(a, b *memSession) int {
 	return cmp.Or(cmp.Compare(a.slot.depth, b.slot.depth), cmp.Compare(a.ID, b.ID))
 }
 
-// below is a stop as the children of the stopped turn get it.
-func below(s *agent.Stop, detail string) *agent.Stop {
+// below is a stop as the children of the stopped turn get it. Why the first
+// parent went is what all below it are told.
+func below(s *agent.Stop) *agent.Stop {
 	c := *s
-	c.Detail, c.At = detail, now()
+	c.At = now()
+	if c.Detail != agent.DetailParentLost {
+		c.Detail = agent.DetailParentStopped
+	}
 	return &c
 }
 
 // parentStop is the stop that the children of a turn get when it closed so.
 func parentStop(t *memTurn, o agent.Outcome) *agent.Stop {
 	if o.Stop != nil {
-		return below(o.Stop, agent.DetailParentStopped)
+		return below(o.Stop)
 	}
-	return below(&agent.Stop{By: t.By, Door: t.Door}, agent.DetailParentLost)
+	return &agent.Stop{By: t.By, Door: t.Door, Detail: agent.DetailParentLost, At: now()}
 }
 
 // Asked implements turn.Stops.
