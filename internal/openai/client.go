@@ -67,6 +67,7 @@ func check(m agent.Model) error {
 // refusesMaxTokens asks go-openai, which knows the families by name and would
 // refuse the request itself.
 func refusesMaxTokens(model string) bool {
+	//lint:ignore SA1019 this is how to ask
 	err := goopenai.NewReasoningValidator().Validate(goopenai.ChatCompletionRequest{Model: model, MaxTokens: 1})
 	return errors.Is(err, goopenai.ErrReasoningModelMaxTokensDeprecated)
 }

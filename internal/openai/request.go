@@ -42,6 +42,7 @@ func (c *Client) request(req agent.Request) goopenai.ChatCompletionRequest {
 	if c.completionTokens {
 		r.MaxCompletionTokens = req.MaxOutputTokens
 	} else {
+		//lint:ignore SA1019 all compatible servers know it, see the package doc
 		r.MaxTokens = req.MaxOutputTokens
 	}
 	return r

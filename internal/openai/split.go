@@ -11,10 +11,10 @@ import (
 type class uint8
 
 const (
-	other   class = 1 << iota // marks and punctuation
-	upper                     // may stand in the first part of a word only
-	lower                     // in the second only
-	letter                    // in both: no case, or a mark
+	other  class = 1 << iota // marks and punctuation
+	upper                    // may stand in the first part of a word only
+	lower                    // in the second only
+	letter                   // in both: no case, or a mark
 	digit
 	space
 	newline // \r and \n

@@ -50,7 +50,7 @@ func TestEstimateOfLongTextsIsWithinThreePercent(t *testing.T) {
 	c := new(Client)
 	for name, s := range samples {
 		var b strings.Builder
-		for i := 0; b.Len() < 300<<10; i++ {
+		for i := 0; b.Len() < 100<<10; i++ {
 			fmt.Fprintf(&b, "%s %d ", s, i*7919)
 		}
 		got, want := float64(c.CountTokens(agent.Request{}, b.String()).Output), float64(exact(t, b.String()))

@@ -40,10 +40,10 @@ func (s *stream) document() error {
 		message["tool_calls"] = s.collect.calls
 	}
 	doc := map[string]any{
-		"id":      fmt.Sprintf("chatcmpl-%d", s.rec.req.N),
+		"id":      fmt.Sprintf("chatcmpl-%d", s.req.N),
 		"object":  "chat.completion",
-		"created": s.rec.req.ArrivedAt.Unix(),
-		"model":   s.rec.req.Model,
+		"created": s.req.ArrivedAt.Unix(),
+		"model":   s.req.Model,
 		"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": s.finishing}},
 	}
 	if !s.noUsage {

@@ -74,8 +74,8 @@ func New(opts ...Option) *Provider {
 	return p
 }
 
-// OnAbort has f called, in a goroutine of its own, for each request that a
-// client drops before its answer is complete.
+// OnAbort has f called for each request that a client drops before its answer
+// is complete, once and from any goroutine.
 func (p *Provider) OnAbort(f func(Request)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -186,7 +186,7 @@ func (p *Provider) change(f func()) {
 	p.changed = make(chan struct{})
 }
 
-// aborted runs in its own goroutine once the connection of r is gone.
+// aborted notes that the connection of r is gone.
 func (p *Provider) aborted(r *record) {
 	now := time.Now()
 	var hooks []func(Request)
@@ -249,10 +249,12 @@ func (p *Provider) complete(w http.ResponseWriter, r *http.Request) {
 	// The server reads ahead on the connection while this runs, so the context
 	// ends when the client's FIN or RST comes in.
 	stop := context.AfterFunc(r.Context(), func() { p.aborted(rec) })
-	s := newStream(w, r.Context(), rec)
+	s := newStream(w, r.Context(), rec, req)
 	defer func() {
-		stop()
 		s.free()
+		if stop() && r.Context().Err() != nil {
+			p.aborted(rec) // this was woken before the AfterFunc was
+		}
 		p.change(func() { rec.req.EndedAt, rec.req.Finished = time.Now(), rec.whole.Load() })
 	}()
 	if e, ok := errors.AsType[*rejection](rejected); ok {

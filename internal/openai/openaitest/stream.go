@@ -26,6 +26,7 @@ type stream struct {
 	flusher *http.ResponseController
 	ctx     context.Context
 	rec     *record
+	req     Request
 	timer   *time.Timer
 	buf     *[]byte
 
@@ -49,9 +50,9 @@ type collected struct {
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
 
-func newStream(w http.ResponseWriter, ctx context.Context, rec *record) *stream {
-	s := &stream{w: w, flusher: http.NewResponseController(w), ctx: ctx, rec: rec, buf: buffers.Get().(*[]byte)}
-	if !rec.req.Stream {
+func newStream(w http.ResponseWriter, ctx context.Context, rec *record, req Request) *stream {
+	s := &stream{w: w, flusher: http.NewResponseController(w), ctx: ctx, rec: rec, req: req, buf: buffers.Get().(*[]byte)}
+	if !req.Stream {
 		s.collect = new(collected)
 	}
 	return s
@@ -180,7 +181,7 @@ func (c *collected) add(field, text string) {
 // chunkHead is the beginning of every event of this answer.
 func (s *stream) chunkHead() string {
 	return fmt.Sprintf(`data: {"id":"chatcmpl-%d","object":"chat.completion.chunk","created":%d,"model":%s,`,
-		s.rec.req.N, s.rec.req.ArrivedAt.Unix(), appendString(nil, s.rec.req.Model))
+		s.req.N, s.req.ArrivedAt.Unix(), appendString(nil, s.req.Model))
 }
 
 // appendString appends a JSON string. Plain text, most of all there is, takes
@@ -256,12 +257,12 @@ func (s *stream) close() error {
 		}
 	}
 	if s.usage == nil {
-		s.usage = newUsage(s.rec.req.promptTokens(), 0, max(s.words, 1), 0)
+		s.usage = newUsage(s.req.promptTokens(), 0, max(s.words, 1), 0)
 	}
 	if s.collect != nil {
 		return s.document()
 	}
-	if s.rec.req.IncludeUsage && !s.noUsage {
+	if s.req.IncludeUsage && !s.noUsage {
 		u, err := json.Marshal(s.usage)
 		if err != nil {
 			return err
