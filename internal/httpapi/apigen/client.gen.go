@@ -14,7 +14,7 @@ import (
 // Defines values for AgentStatus.
 const (
 	Active   AgentStatus = "active"
-	Inactive AgentStatus = "inactive"
+	Disabled AgentStatus = "disabled"
 )
 
 // Valid indicates whether the value is a known member of the AgentStatus enum.
@@ -22,7 +22,7 @@ func (e AgentStatus) Valid() bool {
 	switch e {
 	case Active:
 		return true
-	case Inactive:
+	case Disabled:
 		return true
 	default:
 		return false

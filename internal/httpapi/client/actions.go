@@ -1,0 +1,147 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/belayrun/belay/internal/agent"
+	"github.com/belayrun/belay/internal/httpapi"
+	"github.com/belayrun/belay/internal/httpapi/apigen"
+	"github.com/belayrun/belay/internal/turn"
+)
+
+// cancel stops what runs in a conversation. The engine looks at the rights: it
+// can tell a turn that runs here even while the database is away.
+func (d *door) cancel(w http.ResponseWriter, r *http.Request) error {
+	in, err := httpapi.ReadStop(r)
+	if err != nil {
+		return err
+	}
+	id := chi.URLParam(r, "id")
+	httpapi.Note(r.Context(), id, in.Run)
+	ctx, done := httpapi.Detach(r.Context(), in.Wait)
+	defer done()
+	a, err := d.engine.Stop(ctx, turn.StopRequest{
+		Principal: httpapi.Caller(r.Context()), Door: agent.DoorClient, Session: id, Turn: in.Run, Wait: in.Wait,
+	})
+	if err != nil {
+		return httpapi.NotFound(err, "agent_run_not_found", "There is no such conversation or run.")
+	}
+	out := apigen.StopAnswer{ConversationId: a.Session, Cancelled: a.Cancelled, RunIds: append([]string{}, a.Turns...)}
+	if in.Asked {
+		out.Done, out.StopStatus = new(a.Done()), &a.Status
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, out)
+}
+
+func (d *door) listActions(w http.ResponseWriter, r *http.Request) error {
+	info, err := d.viewed(r)
+	if err != nil {
+		return err
+	}
+	actions, err := d.newestActions(r.Context(), info)
+	if err != nil {
+		return err
+	}
+	out := apigen.ActionList{Data: make([]apigen.Action, 0, len(actions))}
+	for _, a := range actions {
+		out.Data = append(out.Data, actionOut(a))
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, out)
+}
+
+// newestActions returns the actions of the turn in the slot, or of the last one.
+func (d *door) newestActions(ctx context.Context, info agent.SessionInfo) ([]agent.Action, error) {
+	id := info.Turn
+	if id == "" {
+		t, err := d.store.LatestTurn(ctx, info.ID)
+		if errors.Is(err, agent.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		id = t.ID
+	}
+	return d.store.Actions(ctx, id)
+}
+
+func (d *door) decide(w http.ResponseWriter, r *http.Request) error {
+	var in apigen.DecisionRequest
+	if err := httpapi.ReadJSON(r, &in); err != nil {
+		return err
+	}
+	p := httpapi.Caller(r.Context())
+	dec, err := decision(in, p.ID, chi.URLParam(r, "id"))
+	if err != nil {
+		return err
+	}
+	ctx, done := httpapi.Detach(r.Context(), 0)
+	defer done()
+	a, err := d.engine.Decide(ctx, p, dec)
+	if errors.Is(err, agent.ErrForbidden) {
+		return &httpapi.Error{Status: http.StatusForbidden, Code: "action_forbidden", Err: err,
+			Message: "You may not decide this: an approval needs agent.approve, a question its conversation."}
+	}
+	if err != nil {
+		return httpapi.NotFound(err, "action_not_found", "There is no such action.")
+	}
+	httpapi.Note(r.Context(), a.Session, a.Turn)
+	return httpapi.WriteJSON(w, http.StatusOK, actionOut(a))
+}
+
+// decision reads what a person decided.
+func decision(in apigen.DecisionRequest, by, action string) (agent.Decision, error) {
+	out := agent.Decision{Action: action, By: by, State: agent.ActionApproved}
+	if string(in.Arguments) == "null" {
+		in.Arguments = nil
+	}
+	text := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	if in.Decision != "answer" && in.Answer != nil {
+		return out, httpapi.Invalid("answer", "goes with the decision answer only")
+	}
+	if in.Decision != "approve" && in.Arguments != nil {
+		return out, httpapi.Invalid("arguments", "go with the decision approve only")
+	}
+	switch in.Decision {
+	case "approve":
+		out.Answer, out.Arguments = text(in.Comment), in.Arguments
+		if len(in.Arguments) > 0 && in.Arguments[0] != '{' {
+			return out, httpapi.Invalid("arguments", "must be an object")
+		}
+	case "reject":
+		out.Answer, out.State = text(in.Comment), agent.ActionDenied
+	case "answer":
+		if out.Answer = text(in.Answer); out.Answer == "" {
+			return out, httpapi.Invalid("answer", "is required: the answer to the question")
+		}
+	default:
+		return out, httpapi.Invalid("decision", "must be approve, reject or answer")
+	}
+	return out, nil
+}
+
+func actionOut(a agent.Action) apigen.Action {
+	out := apigen.Action{
+		Object: "action", Id: a.ID, Type: a.Type, State: a.State, ConversationId: a.Session, RunId: a.Turn, CallId: a.CallID,
+		Name: a.Name, Arguments: a.Arguments, Answer: ptr(a.Answer), DecidedBy: ptr(a.DecidedBy), CreatedAt: a.CreatedAt.UTC(),
+	}
+	if len(out.Arguments) == 0 {
+		out.Arguments = json.RawMessage("null")
+	}
+	if !a.DecidedAt.IsZero() {
+		at := a.DecidedAt.UTC().Truncate(time.Millisecond)
+		out.DecidedAt = &at
+	}
+	return out
+}

@@ -1,0 +1,141 @@
+// Package client is the door of the client API: agents, conversations with
+// their messages and events, approvals, and the stop of a conversation.
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/belayrun/belay/internal/agent"
+	"github.com/belayrun/belay/internal/httpapi"
+	"github.com/belayrun/belay/internal/turn"
+)
+
+// Engine is what this door needs of turn.Engine.
+type Engine interface {
+	Follow(ctx context.Context, session string, after int64) iter.Seq2[agent.Event, error]
+	Stop(ctx context.Context, q turn.StopRequest) (turn.StopAnswer, error)
+	Decide(ctx context.Context, p agent.Principal, d agent.Decision) (agent.Action, error)
+}
+
+// Sessions reads and deletes conversations.
+type Sessions interface {
+	// Sessions returns a page, newest first, and the cursor of the next, empty at
+	// the end.
+	Sessions(ctx context.Context, f agent.SessionFilter) (page []agent.SessionInfo, next string, err error)
+	// Session returns a conversation; agent.ErrNotFound.
+	Session(ctx context.Context, id string) (agent.SessionInfo, error)
+	// DeleteSession deletes a conversation whose slot is free; agent.BusyError.
+	DeleteSession(ctx context.Context, id string) error
+}
+
+// Journal reads what happened in a conversation.
+type Journal interface {
+	// Messages returns the message events of indexes above afterIndex.
+	Messages(ctx context.Context, session string, afterIndex, limit int) ([]agent.Event, error)
+	// Events returns up to limit rows' worth of events numbered above after.
+	Events(ctx context.Context, session string, after int64, limit int) ([]agent.Event, error)
+}
+
+// Turns reads turns.
+type Turns interface {
+	// LatestTurn returns a conversation's newest turn; agent.ErrNotFound.
+	LatestTurn(ctx context.Context, session string) (agent.Turn, error)
+	// Actions returns the actions of a turn.
+	Actions(ctx context.Context, turn string) ([]agent.Action, error)
+}
+
+// Agents reads and publishes agents. Unknown keys are agent.ErrNotFound.
+type Agents interface {
+	// Agents returns a project's agents, all or those of a status.
+	Agents(ctx context.Context, project, status string) ([]agent.Agent, error)
+	Agent(ctx context.Context, project, key string) (agent.Agent, error)
+	// Publish makes the draft a version; by is who did it.
+	Publish(ctx context.Context, project, key, by string) (version int, err error)
+}
+
+// Editor changes agents.
+type Editor interface {
+	// CreateAgent makes an agent; agent.ErrExists.
+	CreateAgent(ctx context.Context, a agent.Agent) (agent.Agent, error)
+	// UpdateAgent stores what fn makes of the agent, unless fn fails.
+	UpdateAgent(ctx context.Context, project, key string, fn func(*agent.Agent) error) (agent.Agent, error)
+	// DeleteAgent deletes an agent; one that is not there is no error.
+	DeleteAgent(ctx context.Context, project, key string) error
+}
+
+// Store is all that this door reads and writes; postgres.Store is one.
+type Store interface {
+	Sessions
+	Journal
+	Turns
+	Agents
+	Editor
+}
+
+// Config is what the door is made of. Engine and Store are required.
+type Config struct {
+	Engine  Engine
+	Store   Store
+	Streams httpapi.Streams
+}
+
+type door struct {
+	engine  Engine
+	store   Store
+	streams httpapi.Streams
+}
+
+// Routes returns the routes of the door.
+func Routes(cfg Config) []httpapi.Route {
+	d := &door{engine: cfg.Engine, store: cfg.Store, streams: cfg.Streams}
+	return []httpapi.Route{
+		{Method: http.MethodGet, Pattern: "/agents", Serve: d.listAgents},
+		{Method: http.MethodPost, Pattern: "/agents", Serve: d.createAgent},
+		{Method: http.MethodGet, Pattern: "/agents/{key}", Serve: d.getAgent},
+		{Method: http.MethodPatch, Pattern: "/agents/{key}", Serve: d.updateAgent},
+		{Method: http.MethodDelete, Pattern: "/agents/{key}", Serve: d.deleteAgent},
+		{Method: http.MethodPost, Pattern: "/agents/{key}/publish", Serve: d.publishAgent},
+
+		{Method: http.MethodGet, Pattern: "/agents/conversations", Serve: d.listConversations},
+		{Method: http.MethodGet, Pattern: "/agents/conversations/{id}", Serve: d.getConversation},
+		{Method: http.MethodDelete, Pattern: "/agents/conversations/{id}", Serve: d.deleteConversation},
+		{Method: http.MethodGet, Pattern: "/agents/conversations/{id}/messages", Serve: d.listMessages},
+		{Method: http.MethodGet, Pattern: "/agents/conversations/{id}/events", Serve: d.events},
+		{Method: http.MethodPost, Pattern: "/agents/conversations/{id}/cancel", Serve: d.cancel},
+
+		{Method: http.MethodGet, Pattern: "/agents/conversations/{id}/actions", Serve: d.listActions},
+		{Method: http.MethodPost, Pattern: "/agents/actions/{id}/decision", Serve: d.decide},
+	}
+}
+
+// session returns the conversation of the path, if the caller may do with it
+// what may says.
+func (d *door) session(r *http.Request, may func(agent.Principal, agent.Session) error) (agent.SessionInfo, error) {
+	id := chi.URLParam(r, "id")
+	info, err := d.store.Session(r.Context(), id)
+	if err == nil {
+		err = may(httpapi.Caller(r.Context()), info.Session)
+	}
+	if err != nil {
+		return info, httpapi.NotFound(err, "agent_session_not_found", "There is no such conversation.")
+	}
+	httpapi.Note(r.Context(), info.ID, info.Turn)
+	return info, nil
+}
+
+func (d *door) viewed(r *http.Request) (agent.SessionInfo, error) {
+	return d.session(r, agent.Principal.MayView)
+}
+
+// ptr returns nil for zero: null on the wire.
+func ptr[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,113 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/belayrun/belay/internal/agent"
+	"github.com/belayrun/belay/internal/httpapi"
+	"github.com/belayrun/belay/internal/httpapi/apigen"
+)
+
+// events answers with a page of the journal, or follows it for ever.
+func (d *door) events(w http.ResponseWriter, r *http.Request) error {
+	after, err := httpapi.QueryInt(r, "after", 0, 0, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	if after, err = httpapi.HeaderInt(r, "Last-Event-ID", after, 0, math.MaxInt64); err != nil {
+		return err
+	}
+	limit, err := httpapi.QueryInt(r, "limit", 200, 1, 1000)
+	if err != nil {
+		return err
+	}
+	info, err := d.viewed(r)
+	if err != nil {
+		return err
+	}
+	w.Header().Add("Vary", "Accept")
+	if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+		return d.followEvents(w, r, info.ID, after)
+	}
+	return d.pageOfEvents(w, r, info, after, int(limit))
+}
+
+func (d *door) followEvents(w http.ResponseWriter, r *http.Request, session string, after int64) error {
+	source := func(ctx context.Context) iter.Seq2[agent.Event, error] {
+		return d.engine.Follow(ctx, session, after)
+	}
+	return d.streams.Serve(w, r, source, func(dst []byte, e agent.Event) ([]byte, bool, error) {
+		dst, err := appendEvent(httpapi.AppendFrame(dst, e.Seq, string(e.Kind())), e)
+		return append(dst, httpapi.FrameEnd...), false, err
+	})
+}
+
+// pageOfEvents answers with at most limit events. The state was read before
+// them: where it says idle, the last turn's end is in the page or a later one.
+func (d *door) pageOfEvents(w http.ResponseWriter, r *http.Request, info agent.SessionInfo, after int64, limit int) error {
+	events, err := d.store.Events(r.Context(), info.ID, after, limit)
+	if err != nil {
+		return err
+	}
+	out := apigen.EventList{
+		Data: make([]apigen.Event, 0, len(events)), NextAfter: after,
+		State: apigen.ConversationState(info.StateWord()), HasMore: len(events) > limit,
+	}
+	for _, e := range events[:min(len(events), limit)] {
+		b, err := appendEvent(nil, e)
+		if err != nil {
+			return err
+		}
+		out.Data, out.NextAfter = append(out.Data, b), e.Seq
+	}
+	if len(events) > 0 && !out.HasMore {
+		more, err := d.store.Events(r.Context(), info.ID, out.NextAfter, 1)
+		if err != nil {
+			return err
+		}
+		out.HasMore = len(more) > 0
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, out)
+}
+
+// eventTime is RFC 3339 in UTC, to the millisecond.
+const eventTime = "2006-01-02T15:04:05.000Z"
+
+// appendEvent appends an event's JSON. Deltas are most of all events: they are
+// written without reflection.
+func appendEvent(dst []byte, e agent.Event) ([]byte, error) {
+	dst = append(dst, `{"seq":`...)
+	dst = strconv.AppendInt(dst, e.Seq, 10)
+	dst = append(dst, `,"type":"`...)
+	dst = append(dst, e.Kind()...)
+	dst = append(dst, `","run_id":`...)
+	dst = httpapi.AppendString(dst, e.Turn)
+	dst = append(dst, `,"created_at":"`...)
+	dst = e.At.UTC().AppendFormat(dst, eventTime)
+	dst = append(dst, `","data":`...)
+	var err error
+	switch b := e.Body.(type) {
+	case agent.TextDelta:
+		dst = appendText(dst, b.Text)
+	case agent.ReasoningDelta:
+		dst = appendText(dst, b.Text)
+	case agent.TurnPaused:
+		if b.Actions == nil {
+			b.Actions = []string{}
+		}
+		dst, err = httpapi.AppendJSON(dst, b)
+	default:
+		dst, err = httpapi.AppendJSON(dst, b)
+	}
+	return append(dst, '}'), err
+}
+
+func appendText(dst []byte, s string) []byte {
+	dst = append(dst, `{"text":`...)
+	return append(httpapi.AppendString(dst, s), '}')
+}
