@@ -17,7 +17,7 @@ import (
 // error that the case doesn't expect; those that return an error may be called
 // from any goroutine.
 type fixture struct {
-	t     *testing.T
+	t     reporter
 	ctx   context.Context
 	store turn.Store
 	hints turn.Hints
@@ -27,6 +27,14 @@ type fixture struct {
 	sessions []string
 	turns    []string
 	answers  map[string][]bool // of stops, by turn
+}
+
+// reporter is the part of testing.T that rapid.T has too.
+type reporter interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+	Errorf(format string, args ...any)
 }
 
 func newFixture(t *testing.T, h Harness) *fixture {

@@ -47,6 +47,9 @@ func (m *Memory) checkSlot(s *memSession) error {
 	if t == nil || t.Session != s.ID {
 		return fmt.Errorf("slot names a turn that is not the session's: %s", sl.turn)
 	}
+	if sl.state == agent.SlotWaiting && len(m.open(t.ID)) == 0 {
+		return fmt.Errorf("turn %s waits for nothing", t.ID)
+	}
 	if string(t.Status) != string(sl.state) {
 		return fmt.Errorf("slot is %s, its turn %s is %s", sl.state, t.ID, t.Status)
 	}

@@ -41,8 +41,7 @@ func (m *Memory) closing(ctx context.Context, method string, find func() *memSes
 		}
 		ok = true
 		swept := agent.Swept{Lease: s.lease(), Outcome: othersOutcome(s).Kind}
-		_, err := m.settleForOther(s)
-		return swept, err
+		return swept, m.settleForOther(s, new(agent.StopResult))
 	})
 	return swept, ok && err == nil, err
 }
@@ -78,18 +77,18 @@ func othersOutcome(s *memSession) agent.Outcome {
 		return agent.Outcome{Kind: agent.Stopped, Detail: stop.Detail, Stop: stop}
 	}
 	return agent.Outcome{Kind: agent.Lost, Failure: &agent.Failure{
-		Code: agent.CodeWorkerLost, Message: "The node that ran this turn was lost.",
+		Code: agent.CodeWorkerLost, Message: lostMessage,
 	}}
 }
 
 // settleForOther closes a running leg whose owner can't: what it had shown and
 // not stored is gone, so the numbers leave a gap, and what it had begun is
-// unconfirmed.
-func (m *Memory) settleForOther(s *memSession) (nodes []string, err error) {
+// unconfirmed. What it does below the turn is added to res.
+func (m *Memory) settleForOther(s *memSession, res *agent.StopResult) error {
 	t, o := m.turns[s.slot.turn], othersOutcome(s)
 	left, err := s.remains(t)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.slot.fence++
 	s.slot.seq = s.last() + agent.GapWhenClosedForOther
@@ -112,14 +111,17 @@ func (m *Memory) settleForOther(s *memSession) (nodes []string, err error) {
 	}
 	add(words[len(words)-1].Body)
 	if err := s.write(events); err != nil {
-		return nil, err
+		return err
 	}
 	m.closeLeg(s, t, o)
-	_, nodes, err = m.stopChildren(t, parentStop(t, o))
-	return nodes, err
+	return m.stopChildren(t, parentStop(t, o), res)
 }
 
-const unconfirmedOutput = "The end of this call is not confirmed: it may have run."
+// What a person and a model read of a turn whose node is gone.
+const (
+	lostMessage       = "The node that ran this turn was lost. What it had written is kept; send the message again to go on."
+	unconfirmedOutput = "The end of this call is not confirmed: it may have run."
+)
 
 // remains is what the journal holds of a turn whose owner is gone.
 type remains struct {

@@ -88,11 +88,9 @@ func (m *Memory) vacate(s *memSession, b agent.Begin) error {
 		if n := m.nodes[b.Node]; n != nil {
 			stop.Node = n.label
 		}
-		_, err := m.endIdle(s, stop, true)
-		return err
+		return m.endIdle(s, stop, true, new(agent.StopResult))
 	case agent.SlotRunning:
-		_, err := m.settleForOther(s)
-		return err
+		return m.settleForOther(s, new(agent.StopResult))
 	}
 	return nil
 }
@@ -190,9 +188,7 @@ func (m *Memory) Settle(ctx context.Context, l agent.Lease, c agent.Closing) (ag
 		stop := s.slot.stop
 		if stop == nil && c.Stop != nil {
 			stop = new(*c.Stop)
-			if stop.At.IsZero() {
-				stop.At = now()
-			}
+			stop.At = now()
 		}
 		open := m.open(t.ID)
 		o, ok := agent.Decide(stop, len(open), c.End)
@@ -215,9 +211,10 @@ func (m *Memory) settle(s *memSession, t *memTurn, o agent.Outcome, c agent.Clos
 		return agent.Closed{}, err
 	}
 	m.closeLeg(s, t, o)
-	_, nodes, err := m.stopChildren(t, parentStop(t, o))
+	var below agent.StopResult
+	err := m.stopChildren(t, parentStop(t, o), &below)
 	t.closed = l.Fence
-	t.closing = agent.Closed{Outcome: o, Events: events, Notify: nodes}
+	t.closing = agent.Closed{Outcome: o, Events: events, Notify: below.Notify}
 	return t.closing, err
 }
 

@@ -54,10 +54,8 @@ func (m *Memory) stop(s *memSession, stop *agent.Stop, withdraw bool) (agent.Sto
 	t := m.turns[s.slot.turn]
 	res := agent.StopResult{Cancelled: true, Turns: []string{t.ID}}
 	if s.slot.state != agent.SlotRunning {
-		res.Ended, res.Actions = true, len(m.open(t.ID))
-		nodes, err := m.endIdle(s, stop, withdraw)
-		res.Notify = nodes
-		return res, err
+		res.Ended = true
+		return res, m.endIdle(s, stop, withdraw, &res)
 	}
 	if withdraw {
 		res.Actions = m.withdraw(t.ID, stop.By)
@@ -67,21 +65,18 @@ func (m *Memory) stop(s *memSession, stop *agent.Stop, withdraw bool) (agent.Sto
 	}
 	if m.ownerless(s) {
 		res.Ended = true
-		nodes, err := m.settleForOther(s)
-		res.Notify = nodes
-		return res, err
+		return res, m.settleForOther(s, &res)
 	}
-	turns, nodes, err := m.stopChildren(t, below(stop))
-	res.Turns = append(res.Turns, turns...)
-	res.Notify = append([]string{s.slot.node}, nodes...)
-	return res, err
+	res.Notify = []string{s.slot.node}
+	return res, m.stopChildren(t, below(stop), &res)
 }
 
-// endIdle ends a turn that waits or is queued: nobody owns its slot.
-func (m *Memory) endIdle(s *memSession, stop *agent.Stop, withdraw bool) (nodes []string, err error) {
+// endIdle ends a turn that waits or is queued: nobody owns its slot. What it does
+// below the turn is added to res.
+func (m *Memory) endIdle(s *memSession, stop *agent.Stop, withdraw bool, res *agent.StopResult) error {
 	t := m.turns[s.slot.turn]
 	if withdraw {
-		m.withdraw(t.ID, stop.By)
+		res.Actions += m.withdraw(t.ID, stop.By)
 	}
 	o := agent.Outcome{Kind: agent.Stopped, Detail: stop.Detail, Stop: stop}
 	s.slot.fence++
@@ -89,24 +84,24 @@ func (m *Memory) endIdle(s *memSession, stop *agent.Stop, withdraw bool) (nodes 
 	seq := s.slot.seq + int64(len(events))
 	events = append(events, agent.LastWords(s.lease(), seq, o, nil, t.total(), s.toolsDone(t.ID), nil, now())...)
 	if err := s.write(events); err != nil {
-		return nil, err
+		return err
 	}
 	m.closeLeg(s, t, o)
-	_, nodes, err = m.stopChildren(t, below(stop))
-	return nodes, err
+	return m.stopChildren(t, below(stop), res)
 }
 
-// stopChildren stops every live turn below t, parents before children. It
-// returns the turns and the nodes that run some of them.
-func (m *Memory) stopChildren(t *memTurn, stop *agent.Stop) (turns, nodes []string, err error) {
+// stopChildren stops every live turn below t, parents before children, and adds
+// what it did to res.
+func (m *Memory) stopChildren(t *memTurn, stop *agent.Stop, res *agent.StopResult) error {
 	for _, s := range m.children(t.ID) {
-		res, err := m.stop(s, new(*stop), true)
+		r, err := m.stop(s, new(*stop), true)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
-		turns, nodes = append(turns, res.Turns...), append(nodes, res.Notify...)
+		res.Turns, res.Notify = append(res.Turns, r.Turns...), append(res.Notify, r.Notify...)
+		res.Actions += r.Actions
 	}
-	return turns, nodes, nil
+	return nil
 }
 
 // children returns the sessions whose slot holds a child of a turn.
