@@ -1,0 +1,202 @@
+package manifest_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/belayrun/belay/internal/agent"
+	"github.com/belayrun/belay/internal/manifest"
+)
+
+// fakeStore is a project's models and agents.
+type fakeStore struct {
+	models   map[string]agent.Model
+	agents   map[string]agent.Agent
+	versions map[string][]agent.Config
+	writes   int
+	modelErr error // of Model
+	applyErr error
+}
+
+func newFakeStore() *fakeStore {
+	return &fakeStore{models: map[string]agent.Model{}, agents: map[string]agent.Agent{}, versions: map[string][]agent.Config{}}
+}
+
+func (f *fakeStore) Models(context.Context, string) ([]agent.Model, error) {
+	var out []agent.Model
+	for m := range maps.Values(f.models) {
+		m.APIKey = ""
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+func (f *fakeStore) Model(_ context.Context, _, key string) (agent.Model, error) {
+	return f.models[key], f.modelErr
+}
+
+func (f *fakeStore) Agent(_ context.Context, _, key string) (agent.Agent, error) {
+	a, ok := f.agents[key]
+	if !ok {
+		return a, agent.ErrNotFound
+	}
+	return a, nil
+}
+
+func (f *fakeStore) Version(_ context.Context, _, key string, version int) (agent.Config, error) {
+	return f.versions[key][version-1], nil
+}
+
+func (f *fakeStore) Apply(_ context.Context, project string, models []agent.Model, agents []agent.Agent, _ string) (map[string]int, error) {
+	if f.applyErr != nil {
+		return nil, f.applyErr
+	}
+	f.writes++
+	for _, m := range models {
+		if m.APIKey == "" && m.APIKeyEnv == "" {
+			m.APIKey = f.models[m.Key].APIKey
+		}
+		m.Project = project
+		f.models[m.Key] = m
+	}
+	out := map[string]int{}
+	for _, a := range agents {
+		f.versions[a.Key] = append(f.versions[a.Key], a.Draft)
+		a.Published = len(f.versions[a.Key])
+		f.agents[a.Key], out[a.Key] = a, a.Published
+	}
+	return out, nil
+}
+
+const small = `kind: agent
+key: a
+config: {model: m}
+---
+kind: model
+key: m
+base_url: http://x
+model: m
+api_key: k1
+`
+
+func apply(t *testing.T, s *fakeStore, text string) []manifest.Change {
+	t.Helper()
+	changes, err := manifest.Apply(t.Context(), s, "p", parse(t, text), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return changes
+}
+
+func wantChanges(t *testing.T, got []manifest.Change, want ...manifest.Change) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("changes = %+v, want %+v", got, want)
+	}
+}
+
+func TestApplyCreatesThenChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := newFakeStore()
+	wantChanges(t, apply(t, s, small),
+		manifest.Change{Kind: "model", Key: "m", Action: manifest.Created}, manifest.Change{Kind: "agent", Key: "a", Action: manifest.Created, Version: 1})
+	wantChanges(t, apply(t, s, small),
+		manifest.Change{Kind: "model", Key: "m", Action: manifest.Unchanged}, manifest.Change{Kind: "agent", Key: "a", Action: manifest.Unchanged, Version: 1})
+	if s.writes != 1 || !s.agents["a"].Active || s.models["m"].APIKey != "k1" {
+		t.Errorf("%d writes, stored %+v", s.writes, s)
+	}
+}
+
+func TestApplyWritesOnlyWhatIsDifferent(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		prepare      func(*fakeStore)
+		old, new     string
+		model, agent manifest.Action
+		version      int
+	}{
+		"instructions":             {nil, "{model: m}", "{model: m, instructions: hi}", manifest.Unchanged, manifest.Updated, 2},
+		"name":                     {nil, "key: a\n", "key: a\nname: A\n", manifest.Unchanged, manifest.Updated, 2},
+		"status":                   {nil, "key: a\n", "key: a\nstatus: disabled\n", manifest.Unchanged, manifest.Updated, 2},
+		"URL":                      {nil, "http://x", "http://y", manifest.Updated, manifest.Unchanged, 1},
+		"API key":                  {nil, "k1", "k2", manifest.Updated, manifest.Unchanged, 1},
+		"API key left out":         {nil, "api_key: k1\n", "", manifest.Unchanged, manifest.Unchanged, 1},
+		"API key from elsewhere":   {nil, "api_key: k1\n", "api_key_env: K\n", manifest.Updated, manifest.Unchanged, 1},
+		"a spelled out default":    {nil, "{model: m}", "{model: m, limits: {max_tool_calls: 0}, tools: []}", manifest.Unchanged, manifest.Unchanged, 1},
+		"a draft made since":       {func(s *fakeStore) { edit(s, func(a *agent.Agent) { a.Draft.Instructions = "x" }) }, "", "", manifest.Unchanged, manifest.Updated, 2},
+		"unpublished":              {func(s *fakeStore) { edit(s, func(a *agent.Agent) { a.Published = 0 }) }, "", "", manifest.Unchanged, manifest.Updated, 2},
+		"published otherwise":      {func(s *fakeStore) { s.versions["a"][0].Instructions = "x" }, "", "", manifest.Unchanged, manifest.Updated, 2},
+		"a key that can't be read": {func(s *fakeStore) { s.modelErr = errors.New("sealed with another key") }, "", "", manifest.Updated, manifest.Unchanged, 1},
+	} {
+		s := newFakeStore()
+		apply(t, s, small)
+		if tc.prepare != nil {
+			tc.prepare(s)
+		}
+		text := strings.Replace(small, tc.old, tc.new, 1)
+		before := *s
+		dry, err := manifest.Apply(t.Context(), s, "p", parse(t, text), true)
+		if err != nil || !reflect.DeepEqual(before, *s) {
+			t.Errorf("%s: a dry run wrote, or failed: %v", name, err)
+		}
+		got := apply(t, s, text)
+		if got[0].Action != tc.model || got[1].Action != tc.agent || got[1].Version != tc.version {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if dry[0].Action != got[0].Action || dry[1].Action != got[1].Action {
+			t.Errorf("%s: the dry run said %+v", name, dry)
+		}
+		if strings.Contains(text, "k1") && s.models["m"].APIKey != "k1" || tc.new == "" && s.models["m"].APIKey != "k1" {
+			t.Errorf("%s: the API key is gone", name)
+		}
+	}
+}
+
+func edit(s *fakeStore, fn func(*agent.Agent)) {
+	a := s.agents["a"]
+	fn(&a)
+	s.agents["a"] = a
+}
+
+func TestModelsThatAreNowhereAreToldAndNothingIsWritten(t *testing.T) {
+	t.Parallel()
+	s := newFakeStore()
+	s.models["stored"] = agent.Model{Key: "stored"}
+	text := model("here") + "---\nkind: agent\nkey: a\nconfig:\n  model: gone\n  fallback_models: [here, stored, lost]\n"
+	changes, err := manifest.Apply(t.Context(), s, "p", parse(t, text), false)
+	want := "belay.yaml: document 2, line 9, column 10: config.model: agent a names the model gone, which is neither declared here nor stored\n" +
+		"belay.yaml: document 2, line 10, column 35: config.fallback_models[2]: agent a names the model lost, which is neither declared here nor stored"
+	if err == nil || err.Error() != want {
+		t.Errorf("err = %v", err)
+	}
+	if changes != nil || s.writes != 0 {
+		t.Error("something was written")
+	}
+}
+
+func TestApplyReturnsErrorsOfTheStore(t *testing.T) {
+	t.Parallel()
+	s := newFakeStore()
+	s.applyErr = errors.New("disk full")
+	if changes, err := manifest.Apply(t.Context(), s, "p", parse(t, small), false); !errors.Is(err, s.applyErr) || changes != nil {
+		t.Errorf("%v, %v", changes, err)
+	}
+	s.applyErr = nil
+	apply(t, s, small)
+	s.modelErr = agent.ErrUnavailable
+	if _, err := manifest.Apply(t.Context(), s, "p", parse(t, small), false); !errors.Is(err, agent.ErrUnavailable) {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestApplyOfNothingDoesNothing(t *testing.T) {
+	t.Parallel()
+	s := newFakeStore()
+	if got := apply(t, s, ""); got != nil || s.writes != 0 {
+		t.Errorf("%+v, %d writes", got, s.writes)
+	}
+}
