@@ -370,3 +370,26 @@ func TestNoErrorHoldsAValue(t *testing.T) {
 		}
 	}
 }
+
+func TestTheDemoIsValid(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../../cmd/belay/demo.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := manifest.Parse("demo.yaml", strings.NewReader(string(b)), map[string]string{"DEMO_MODEL_URL": "http://127.0.0.1:8090/v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, a := range m.Agents {
+		keys = append(keys, a.Key)
+	}
+	if len(m.Models) != 1 || m.Models[0].BaseURL != "http://127.0.0.1:8090/v1" || !reflect.DeepEqual(keys, []string{"demo", "slow", "deaf", "approve"}) {
+		t.Errorf("models %+v, agents %v", m.Models, keys)
+	}
+	s := newFakeStore()
+	if _, err := manifest.Apply(t.Context(), s, "p", m, false); err != nil {
+		t.Error(err)
+	}
+}
