@@ -1,0 +1,61 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/go-chi/chi/v5"
+
+	"github.com/belayrun/belay/internal/httpapi"
+	"github.com/belayrun/belay/internal/httpapi/client"
+	"github.com/belayrun/belay/internal/httpapi/httpapitest"
+	"github.com/belayrun/belay/internal/httpapi/responses"
+	"github.com/belayrun/belay/internal/postgres"
+	"github.com/belayrun/belay/internal/turn"
+)
+
+// The real things fit the doors.
+var (
+	_ client.Engine     = (*turn.Engine)(nil)
+	_ client.Store      = (*postgres.Store)(nil)
+	_ responses.Engine  = (*turn.Engine)(nil)
+	_ responses.Ceiling = (*turn.Engine)(nil)
+	_ responses.Store   = (*postgres.Store)(nil)
+)
+
+func TestTheDocumentIsValid(t *testing.T) {
+	t.Parallel()
+	doc := httpapitest.Load(t)
+	if err := doc.Spec.Validate(t.Context(), openapi3.IsOpenAPI31OrLater()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRoutesAreThoseOfTheDocument(t *testing.T) {
+	t.Parallel()
+	w := httpapitest.NewWorld()
+	mux, ok := httpapi.New(httpapi.Config{Auth: w, InvalidToken: httpapitest.ErrBadToken, Client: routes(w, httpapi.Streams{})}).(chi.Routes)
+	if !ok {
+		t.Fatal("New returns no chi.Routes")
+	}
+	var got, want []string
+	err := chi.Walk(mux, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		got = append(got, method+" "+route)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, item := range httpapitest.Load(t).Spec.Paths.Map() {
+		for method := range item.Operations() {
+			want = append(want, method+" "+httpapitest.Prefix+path)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("routes\n%q\nthe document has\n%q", got, want)
+	}
+}
