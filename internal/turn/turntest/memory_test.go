@@ -49,3 +49,8 @@ func openMemory(_ *testing.T, times turntest.Times) turntest.Harness {
 	m := turntest.NewMemory(times)
 	return turntest.Harness{Store: m, Hints: m, Check: m.CheckInvariants}
 }
+
+func TestMemoryKeepsItsPromisesInAnyOrder(t *testing.T) {
+	t.Parallel()
+	turntest.CheckInterleavings(t, openMemory)
+}
