@@ -109,21 +109,21 @@ func (e ResponseStatus) Valid() bool {
 
 // Action defines model for Action.
 type Action struct {
-	Answer *string `json:"answer"`
+	Object         string      `json:"object"`
+	Id             string      `json:"id"`
+	Type           ActionType  `json:"type"`
+	State          ActionState `json:"state"`
+	ConversationId string      `json:"conversation_id"`
+	RunId          string      `json:"run_id"`
+	CallId         string      `json:"call_id"`
+	Name           string      `json:"name"`
 
 	// Arguments A JSON value.
-	Arguments      json.RawMessage `json:"arguments"`
-	CallId         string          `json:"call_id"`
-	ConversationId string          `json:"conversation_id"`
-	CreatedAt      time.Time       `json:"created_at"`
-	DecidedAt      *time.Time      `json:"decided_at"`
-	DecidedBy      *string         `json:"decided_by"`
-	Id             string          `json:"id"`
-	Name           string          `json:"name"`
-	Object         string          `json:"object"`
-	RunId          string          `json:"run_id"`
-	State          ActionState     `json:"state"`
-	Type           ActionType      `json:"type"`
+	Arguments json.RawMessage `json:"arguments"`
+	Answer    *string         `json:"answer"`
+	DecidedBy *string         `json:"decided_by"`
+	DecidedAt *time.Time      `json:"decided_at"`
+	CreatedAt time.Time       `json:"created_at"`
 }
 
 // ActionDecidedEvent defines model for ActionDecidedEvent.
@@ -145,16 +145,16 @@ type ActionType = agent.ActionType
 
 // Agent defines model for Agent.
 type Agent struct {
-	Config    AgentConfig `json:"config"`
-	CreatedAt time.Time   `json:"created_at"`
-	Key       string      `json:"key"`
-	Name      string      `json:"name"`
-	Object    string      `json:"object"`
+	Object string      `json:"object"`
+	Key    string      `json:"key"`
+	Name   string      `json:"name"`
+	Status AgentStatus `json:"status"`
+	Config AgentConfig `json:"config"`
 
 	// PublishedVersion The newest published version; null before the first.
-	PublishedVersion *int        `json:"published_version"`
-	Status           AgentStatus `json:"status"`
-	UpdatedAt        time.Time   `json:"updated_at"`
+	PublishedVersion *int      `json:"published_version"`
+	CreatedAt        time.Time `json:"created_at"`
+	UpdatedAt        time.Time `json:"updated_at"`
 }
 
 // AgentConfig defines model for AgentConfig.
@@ -197,27 +197,28 @@ type CallUsage = agent.Usage
 
 // Conversation defines model for Conversation.
 type Conversation struct {
+	Object string `json:"object"`
+	Id     string `json:"id"`
+
 	// Agent The agent's key.
-	Agent     string    `json:"agent"`
-	CreatedAt time.Time `json:"created_at"`
-
-	// Door The API it was begun through.
-	Door string `json:"door"`
-	Id   string `json:"id"`
-
-	// LastStatus Status of the newest turn.
-	LastStatus     *string `json:"last_status"`
-	LastStopReason *string `json:"last_stop_reason"`
-	Object         string  `json:"object"`
+	Agent string `json:"agent"`
 
 	// Owner Who it belongs to: token:…, user:… or visitor:….
 	Owner string `json:"owner"`
 
+	// Door The API it was begun through.
+	Door  string            `json:"door"`
+	Title string            `json:"title"`
+	State ConversationState `json:"state"`
+
 	// RunId Of the turn that is queued, runs or waits.
-	RunId     *string           `json:"run_id"`
-	State     ConversationState `json:"state"`
-	Title     string            `json:"title"`
-	UpdatedAt time.Time         `json:"updated_at"`
+	RunId *string `json:"run_id"`
+
+	// LastStatus Status of the newest turn.
+	LastStatus     *string   `json:"last_status"`
+	LastStopReason *string   `json:"last_stop_reason"`
+	CreatedAt      time.Time `json:"created_at"`
+	UpdatedAt      time.Time `json:"updated_at"`
 }
 
 // ConversationList defines model for ConversationList.
@@ -252,25 +253,25 @@ type Error struct {
 
 // ErrorBody defines model for ErrorBody.
 type ErrorBody struct {
-	Code           string  `json:"code"`
-	ConversationId *string `json:"conversation_id,omitempty"`
-	Message        string  `json:"message"`
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Code    string `json:"code"`
 
 	// Param The field that is wrong, dotted, with indexes.
-	Param *string `json:"param"`
+	Param          *string `json:"param"`
+	ConversationId *string `json:"conversation_id,omitempty"`
+	RunId          *string `json:"run_id,omitempty"`
 
 	// Permission The permission that is missing.
-	Permission          *string `json:"permission,omitempty"`
-	Retryable           *bool   `json:"retryable,omitempty"`
-	RunId               *string `json:"run_id,omitempty"`
-	SideEffectsPossible *bool   `json:"side_effects_possible,omitempty"`
+	Permission *string `json:"permission,omitempty"`
 
 	// State What an action has been decided to.
 	State *string `json:"state,omitempty"`
 
 	// Told With stop_not_recorded: the turn runs here and was aborted all the same.
-	Told *bool  `json:"told,omitempty"`
-	Type string `json:"type"`
+	Told                *bool `json:"told,omitempty"`
+	SideEffectsPossible *bool `json:"side_effects_possible,omitempty"`
+	Retryable           *bool `json:"retryable,omitempty"`
 }
 
 // Event defines model for Event.
@@ -281,12 +282,12 @@ type EventHead = json.RawMessage
 
 // EventList defines model for EventList.
 type EventList struct {
-	Data    []Event `json:"data"`
-	HasMore bool    `json:"has_more"`
+	Data []Event `json:"data"`
 
 	// NextAfter The `after` of the next page.
 	NextAfter int64             `json:"next_after"`
 	State     ConversationState `json:"state"`
+	HasMore   bool              `json:"has_more"`
 }
 
 // Execution defines model for Execution.
@@ -299,20 +300,20 @@ type IncompleteDetails struct {
 
 // InputItem defines model for InputItem.
 type InputItem struct {
-	Content []InputText `json:"content"`
 	Id      string      `json:"id"`
+	Type    string      `json:"type"`
 	Role    string      `json:"role"`
 	Status  string      `json:"status"`
-	Type    string      `json:"type"`
+	Content []InputText `json:"content"`
 }
 
 // InputItemList defines model for InputItemList.
 type InputItemList struct {
+	Object  string      `json:"object"`
 	Data    []InputItem `json:"data"`
 	FirstId *string     `json:"first_id"`
-	HasMore bool        `json:"has_more"`
 	LastId  *string     `json:"last_id"`
-	Object  string      `json:"object"`
+	HasMore bool        `json:"has_more"`
 }
 
 // InputMessage Several are read as one message, joined by a blank line.
@@ -320,8 +321,8 @@ type InputMessage = json.RawMessage
 
 // InputText defines model for InputText.
 type InputText struct {
-	Text string `json:"text"`
 	Type string `json:"type"`
+	Text string `json:"text"`
 }
 
 // InputTokensDetails defines model for InputTokensDetails.
@@ -353,39 +354,39 @@ type McpCallEvent = json.RawMessage
 
 // McpCallItem A tool call that the server runs. error of an incomplete one says how it ended.
 type McpCallItem struct {
+	Id          string `json:"id"`
+	Type        string `json:"type"`
+	ServerLabel string `json:"server_label"`
+	Name        string `json:"name"`
+
 	// Arguments JSON text.
-	Arguments   string  `json:"arguments"`
-	Error       *string `json:"error"`
-	Id          string  `json:"id"`
-	Name        string  `json:"name"`
-	Output      *string `json:"output"`
-	ServerLabel string  `json:"server_label"`
-	Status      string  `json:"status"`
-	Type        string  `json:"type"`
+	Arguments string  `json:"arguments"`
+	Status    string  `json:"status"`
+	Output    *string `json:"output"`
+	Error     *string `json:"error"`
 }
 
 // Message defines model for Message.
 type Message struct {
-	Calls     []agent.Call `json:"calls,omitempty"`
-	Content   string       `json:"content"`
-	CreatedAt time.Time    `json:"created_at"`
-
 	// Id msg_{conversation_id}_{index}
-	Id        string     `json:"id"`
-	Index     int        `json:"index"`
-	Reasoning string     `json:"reasoning,omitempty,omitzero"`
-	Role      agent.Role `json:"role"`
-	RunId     string     `json:"run_id"`
+	Id    string `json:"id"`
+	Index int    `json:"index"`
 
 	// Seq Its number among the conversation's events.
-	Seq    int64        `json:"seq"`
-	Status agent.Status `json:"status"`
+	Seq       int64        `json:"seq"`
+	RunId     string       `json:"run_id"`
+	Role      agent.Role   `json:"role"`
+	Content   string       `json:"content"`
+	Reasoning string       `json:"reasoning,omitempty,omitzero"`
+	Calls     []agent.Call `json:"calls,omitempty"`
+	Status    agent.Status `json:"status"`
 
 	// StopReason Why it is incomplete.
 	StopReason string `json:"stop_reason,omitempty,omitzero"`
 
 	// Usage The account of the model call that produced a message.
-	Usage *CallUsage `json:"usage,omitempty"`
+	Usage     *CallUsage `json:"usage,omitempty"`
+	CreatedAt time.Time  `json:"created_at"`
 }
 
 // MessageEvent defines model for MessageEvent.
@@ -393,11 +394,11 @@ type MessageEvent = json.RawMessage
 
 // MessageItem defines model for MessageItem.
 type MessageItem struct {
-	Content []OutputText `json:"content"`
 	Id      string       `json:"id"`
+	Type    string       `json:"type"`
 	Role    string       `json:"role"`
 	Status  ItemStatus   `json:"status"`
-	Type    string       `json:"type"`
+	Content []OutputText `json:"content"`
 }
 
 // MessageList defines model for MessageList.
@@ -408,16 +409,16 @@ type MessageList struct {
 
 // Model defines model for Model.
 type Model struct {
-	Created int64  `json:"created"`
 	Id      string `json:"id"`
 	Object  string `json:"object"`
+	Created int64  `json:"created"`
 	OwnedBy string `json:"owned_by"`
 }
 
 // ModelList defines model for ModelList.
 type ModelList struct {
-	Data   []Model `json:"data"`
 	Object string  `json:"object"`
+	Data   []Model `json:"data"`
 }
 
 // OutputItem defines model for OutputItem.
@@ -425,9 +426,9 @@ type OutputItem = any
 
 // OutputText defines model for OutputText.
 type OutputText struct {
-	Annotations []struct{} `json:"annotations"`
-	Text        string     `json:"text"`
 	Type        string     `json:"type"`
+	Text        string     `json:"text"`
+	Annotations []struct{} `json:"annotations"`
 }
 
 // OutputTextDeltaEvent defines model for OutputTextDeltaEvent.
@@ -450,65 +451,66 @@ type ReasoningDeltaEvent = json.RawMessage
 // ReasoningItem defines model for ReasoningItem.
 type ReasoningItem struct {
 	Id      string        `json:"id"`
+	Type    string        `json:"type"`
 	Status  ItemStatus    `json:"status"`
 	Summary []SummaryText `json:"summary"`
-	Type    string        `json:"type"`
 }
 
 // RequiredAction defines model for RequiredAction.
 type RequiredAction struct {
+	Id     string     `json:"id"`
+	Type   ActionType `json:"type"`
+	CallId string     `json:"call_id"`
+	Name   string     `json:"name"`
+
 	// Arguments A JSON value.
 	Arguments json.RawMessage `json:"arguments"`
-	CallId    string          `json:"call_id"`
-	Id        string          `json:"id"`
-	Name      string          `json:"name"`
-	Type      ActionType      `json:"type"`
 }
 
 // Response defines model for Response.
 type Response struct {
-	Background        bool               `json:"background"`
-	CompletedAt       *int64             `json:"completed_at"`
-	ConversationId    string             `json:"conversation_id"`
-	CreatedAt         int64              `json:"created_at"`
-	Error             *ResponseError     `json:"error"`
-	Id                string             `json:"id"`
-	IncompleteDetails *IncompleteDetails `json:"incomplete_details"`
-	Instructions      *string            `json:"instructions"`
-	MaxOutputTokens   *int               `json:"max_output_tokens"`
-	Metadata          map[string]string  `json:"metadata"`
+	Id          string         `json:"id"`
+	Object      string         `json:"object"`
+	CreatedAt   int64          `json:"created_at"`
+	CompletedAt *int64         `json:"completed_at"`
+	Status      ResponseStatus `json:"status"`
 
 	// Model The agent's key.
-	Model              string       `json:"model"`
-	Object             string       `json:"object"`
-	Output             []OutputItem `json:"output"`
-	ParallelToolCalls  bool         `json:"parallel_tool_calls"`
-	PreviousResponseId *string      `json:"previous_response_id"`
+	Model              string             `json:"model"`
+	Output             []OutputItem       `json:"output"`
+	Usage              *ResponseUsage     `json:"usage"`
+	Error              *ResponseError     `json:"error"`
+	IncompleteDetails  *IncompleteDetails `json:"incomplete_details"`
+	Instructions       *string            `json:"instructions"`
+	Metadata           map[string]string  `json:"metadata"`
+	ParallelToolCalls  bool               `json:"parallel_tool_calls"`
+	Temperature        *float64           `json:"temperature"`
+	TopP               *float64           `json:"top_p"`
+	MaxOutputTokens    *int               `json:"max_output_tokens"`
+	ToolChoice         string             `json:"tool_choice"`
+	Tools              []struct{}         `json:"tools"`
+	Text               ResponseText       `json:"text"`
+	Truncation         string             `json:"truncation"`
+	Store              bool               `json:"store"`
+	Background         bool               `json:"background"`
+	PreviousResponseId *string            `json:"previous_response_id"`
+	ConversationId     string             `json:"conversation_id"`
+	RunId              string             `json:"run_id"`
+
+	// Version Version of the agent; 0: the draft.
+	Version    int    `json:"version"`
+	StopReason string `json:"stop_reason,omitempty"`
+	StopDetail string `json:"stop_detail,omitempty"`
 
 	// RequiredActions What a paused response waits for.
 	RequiredActions []RequiredAction `json:"required_actions,omitempty"`
-	RunId           string           `json:"run_id"`
-	Status          ResponseStatus   `json:"status"`
-	StopDetail      string           `json:"stop_detail,omitempty"`
-	StopReason      string           `json:"stop_reason,omitempty"`
-	Store           bool             `json:"store"`
-	Temperature     *float64         `json:"temperature"`
-	Text            ResponseText     `json:"text"`
-	ToolChoice      string           `json:"tool_choice"`
-	Tools           []struct{}       `json:"tools"`
-	TopP            *float64         `json:"top_p"`
-	Truncation      string           `json:"truncation"`
-	Usage           *ResponseUsage   `json:"usage"`
-
-	// Version Version of the agent; 0: the draft.
-	Version int `json:"version"`
 }
 
 // ResponseDeleted defines model for ResponseDeleted.
 type ResponseDeleted struct {
-	Deleted bool   `json:"deleted"`
 	Id      string `json:"id"`
 	Object  string `json:"object"`
+	Deleted bool   `json:"deleted"`
 }
 
 // ResponseError defines model for ResponseError.
@@ -538,24 +540,26 @@ type ResponseText struct {
 
 // ResponseUsage defines model for ResponseUsage.
 type ResponseUsage struct {
-	// Estimated A provider did not count; we did.
-	Estimated           bool                `json:"estimated,omitempty"`
 	InputTokens         int64               `json:"input_tokens"`
 	InputTokensDetails  InputTokensDetails  `json:"input_tokens_details"`
 	OutputTokens        int64               `json:"output_tokens"`
 	OutputTokensDetails OutputTokensDetails `json:"output_tokens_details"`
 	TotalTokens         int64               `json:"total_tokens"`
+
+	// Estimated A provider did not count; we did.
+	Estimated bool `json:"estimated,omitempty"`
 }
 
 // StopAnswer defines model for StopAnswer.
 type StopAnswer struct {
-	// Cancelled A turn was told to stop or ended, or open requests were withdrawn. A turn that was told ends as cancelled.
-	Cancelled      bool   `json:"cancelled"`
 	ConversationId string `json:"conversation_id"`
 
+	// Cancelled A turn was told to stop or ended, or open requests were withdrawn. A turn that was told ends as cancelled.
+	Cancelled bool     `json:"cancelled"`
+	RunIds    []string `json:"run_ids"`
+
 	// Done With wait_ms.
-	Done   *bool    `json:"done,omitempty"`
-	RunIds []string `json:"run_ids"`
+	Done *bool `json:"done,omitempty"`
 
 	// StopStatus stopping: told, not ended. stopped: ended by this stop. finished: ended otherwise.
 	// none: nothing was there to stop.
@@ -564,13 +568,12 @@ type StopAnswer struct {
 
 // StopAnswerOfResponse defines model for StopAnswerOfResponse.
 type StopAnswerOfResponse struct {
-	Cancelled      bool   `json:"cancelled"`
-	ConversationId string `json:"conversation_id"`
-	Done           *bool  `json:"done,omitempty"`
-
 	// Id As it was given.
-	Id     string   `json:"id"`
-	RunIds []string `json:"run_ids"`
+	Id             string   `json:"id"`
+	ConversationId string   `json:"conversation_id"`
+	Cancelled      bool     `json:"cancelled"`
+	RunIds         []string `json:"run_ids"`
+	Done           *bool    `json:"done,omitempty"`
 
 	// StopStatus stopping: told, not ended. stopped: ended by this stop. finished: ended otherwise.
 	// none: nothing was there to stop.
@@ -598,8 +601,8 @@ type SummaryPartEvent = json.RawMessage
 
 // SummaryText defines model for SummaryText.
 type SummaryText struct {
-	Text string `json:"text"`
 	Type string `json:"type"`
+	Text string `json:"text"`
 }
 
 // SummaryTextDeltaEvent defines model for SummaryTextDeltaEvent.
