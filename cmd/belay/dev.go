@@ -1,0 +1,216 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/belayrun/belay/internal/access"
+	"github.com/belayrun/belay/internal/agent"
+	"github.com/belayrun/belay/internal/manifest"
+	"github.com/belayrun/belay/internal/postgres"
+	"github.com/belayrun/belay/internal/postgres/pgserver"
+)
+
+//go:embed demo.yaml
+var demo string
+
+type devOptions struct {
+	settings
+	nodes int
+	data  string
+}
+
+func devCommand() *cobra.Command {
+	o := &devOptions{}
+	c := &cobra.Command{
+		Use:   "dev",
+		Short: "Try Belay: a Postgres of its own, a demo agent, a token, and curl lines to use them",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return dev(c.Context(), o, c.OutOrStdout())
+		},
+	}
+	o.database(c)
+	o.serving(c, "127.0.0.1:8080")
+	must(c.Flags().Set("log-level", cmp.Or(os.Getenv("BELAY_LOG_LEVEL"), "warn")))
+	c.Flags().IntVar(&o.nodes, "nodes", 1, "how many nodes to run, on the ports from --addr on")
+	c.Flags().StringVar(&o.data, "data", "", "where the database's files are kept; default a directory in the user's cache")
+	return c
+}
+
+// dev runs everything until ctx ends, and leaves no process behind.
+func dev(ctx context.Context, o *devOptions, out io.Writer) (err error) {
+	addrs, err := o.addrs()
+	if err != nil {
+		return err
+	}
+	log, err := newLog(&o.settings)
+	if err != nil {
+		return err
+	}
+	dir, err := o.dir()
+	if err != nil {
+		return err
+	}
+	if o.DatabaseURL == "" {
+		srv, err := pgserver.Start(ctx, pgserver.Config{Dir: filepath.Join(dir, "postgres")})
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, srv.Stop()) }()
+		o.DatabaseURL = srv.URL()
+	}
+	if o.SecretKey, err = secretKey(dir); err != nil {
+		return err
+	}
+	if _, _, err := postgres.Migrate(ctx, o.DatabaseURL); err != nil {
+		return err
+	}
+	model, err := startModel("127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	token, err := seed(ctx, &o.settings, model.url, log)
+	if err != nil {
+		return err
+	}
+	return o.serve(ctx, addrs, log, func() { greet(out, addrs, token, o.DatabaseURL) })
+}
+
+// serve runs the nodes; ready is called when all of them have their ports.
+func (o *devOptions) serve(ctx context.Context, addrs []string, log *slog.Logger, ready func()) error {
+	fl := newFlight(os.TempDir(), log)
+	defer fl.close()
+	g, ctx := errgroup.WithContext(ctx)
+	var nodes []*node
+	for i, addr := range addrs {
+		s := o.settings
+		s.Addr, s.Node = addr, fmt.Sprintf("node-%d", i+1)
+		n, err := newNode(ctx, &s, fl, log)
+		if err != nil {
+			for _, n := range nodes {
+				n.listener.Close()
+				n.store.Close()
+			}
+			return err
+		}
+		nodes = append(nodes, n)
+	}
+	for _, n := range nodes {
+		g.Go(func() error { return n.run(ctx) })
+	}
+	ready()
+	return g.Wait()
+}
+
+// addrs are the nodes' addresses: consecutive ports.
+func (o *devOptions) addrs() ([]string, error) {
+	host, port, err := net.SplitHostPort(o.Addr)
+	p, perr := strconv.Atoi(port)
+	if err != nil || perr != nil || p < 0 || p > 65535 {
+		return nil, fmt.Errorf("--addr must be HOST:PORT, not %q", o.Addr)
+	}
+	if o.nodes < 1 || o.nodes > 16 {
+		return nil, fmt.Errorf("--nodes must be 1 to 16, not %d", o.nodes)
+	}
+	var out []string
+	for i := range o.nodes {
+		next := p
+		if p > 0 {
+			next = p + i
+		}
+		out = append(out, net.JoinHostPort(host, strconv.Itoa(next)))
+	}
+	return out, nil
+}
+
+func (o *devOptions) dir() (string, error) {
+	dir := o.data
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("--data: %w", err)
+		}
+		dir = filepath.Join(cache, "belay")
+	}
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// secretKey is kept beside the database that it opens.
+func secretKey(dir string) (string, error) {
+	if k := os.Getenv("BELAY_SECRET_KEY"); k != "" {
+		return k, nil
+	}
+	path := filepath.Join(dir, "secret.key")
+	b, err := os.ReadFile(path)
+	if err == nil {
+		return strings.TrimSpace(string(b)), nil
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	key := access.NewKey()
+	return key, os.WriteFile(path, []byte(key+"\n"), 0o600)
+}
+
+// seed applies the demo's models and agents, and makes a token.
+func seed(ctx context.Context, s *settings, modelURL string, log *slog.Logger) (token string, err error) {
+	store, err := openStore(ctx, s, log)
+	if err != nil {
+		return "", err
+	}
+	defer store.Close()
+	project, err := store.Project(ctx, "default")
+	if err != nil {
+		return "", err
+	}
+	if err := applyDemo(ctx, store, project, modelURL); err != nil {
+		return "", err
+	}
+	return createToken(ctx, store, agent.Token{Project: project, Name: "dev", Permissions: agent.Permissions})
+}
+
+func applyDemo(ctx context.Context, store *postgres.Store, project, modelURL string) error {
+	m, err := manifest.Parse("demo.yaml", strings.NewReader(demo), map[string]string{"DEMO_MODEL_URL": modelURL})
+	if err != nil {
+		return err
+	}
+	_, err = manifest.Apply(ctx, store, project, m, false)
+	return err
+}
+
+// greet prints what to do next. Everything that varies is in three variables,
+// so that the lines below can be pasted as they are.
+func greet(out io.Writer, addrs []string, token, database string) {
+	stop := addrs[len(addrs)-1]
+	fmt.Fprintf(out, "\nBelay runs on %s. Database: %s\n\n", strings.Join(addrs, ", "), database)
+	fmt.Fprintf(out, "  export BELAY_URL=http://%s BELAY_TOKEN=%s\n\n", addrs[0], token)
+	fmt.Fprint(out, "Stream a turn (the first event carries its id, resp_…):\n\n"+
+		"  curl -N $BELAY_URL/api/client/v1/agents/responses -H \"Authorization: Bearer $BELAY_TOKEN\" -d '{\"model\":\"demo\",\"input\":\"/slow 200\",\"stream\":true}' -H 'Content-Type: application/json'\n\n")
+	fmt.Fprintf(out, "Stop it from another terminal%s:\n\n"+
+		"  curl -X POST \"http://%s/api/client/v1/agents/responses/resp_…/cancel?wait_ms=2000\" -H \"Authorization: Bearer $BELAY_TOKEN\"\n\n", through(addrs), stop)
+	fmt.Fprint(out, "Read what was kept:\n\n"+
+		"  curl $BELAY_URL/api/client/v1/agents/conversations/…/messages -H \"Authorization: Bearer $BELAY_TOKEN\"\n\n"+
+		"Ctrl-C ends it; the data stays.\n")
+}
+
+func through(addrs []string) string {
+	if len(addrs) > 1 {
+		return ", through another node"
+	}
+	return ""
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/belayrun/belay/internal/access"
+	"github.com/belayrun/belay/internal/agent"
+	"github.com/belayrun/belay/internal/httpapi"
+	"github.com/belayrun/belay/internal/httpapi/client"
+	"github.com/belayrun/belay/internal/httpapi/responses"
+	"github.com/belayrun/belay/internal/metrics"
+	"github.com/belayrun/belay/internal/postgres"
+	"github.com/belayrun/belay/internal/tool"
+	"github.com/belayrun/belay/internal/turn"
+)
+
+// node is one node of a cluster in this process: its store, engine and server.
+type node struct {
+	log      *slog.Logger
+	store    *postgres.Store
+	models   *models
+	engine   *turn.Engine
+	listener net.Listener
+	server   *http.Server
+	flight   *flight
+}
+
+// newNode wires a node and takes its port; it serves nothing before run.
+func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*node, error) {
+	log = log.With("node", s.Node)
+	store, err := openStore(ctx, s, log)
+	if err != nil {
+		return nil, err
+	}
+	n := &node{log: log, store: store, models: newModels(store), flight: fl}
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m := metrics.New(reg)
+	cfg := turn.Config{
+		Store: store, Agents: store, Models: n.models, Tools: tool.Demo(), Label: s.Node,
+		Observer: observer(m, fl), Log: log,
+	}
+	if s.Push != "off" {
+		cfg.Hints = store
+	}
+	n.engine = turn.New(cfg)
+	n.gauges(m)
+	if n.listener, err = net.Listen("tcp", s.Addr); err != nil {
+		store.Close()
+		return nil, fmt.Errorf("BELAY_ADDR: %w", err)
+	}
+	n.server = &http.Server{
+		Handler:           n.handler(reg, m),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute, // longer than a balancer keeps its idle connections
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	return n, nil
+}
+
+func (n *node) handler(reg *prometheus.Registry, m *metrics.Metrics) http.Handler {
+	routes := client.Routes(client.Config{Engine: n.engine, Store: n.store})
+	routes = append(routes, responses.Routes(responses.Config{Engine: n.engine, Ceiling: n.engine, Store: n.store})...)
+	return httpapi.New(httpapi.Config{
+		Auth:         access.New(access.Config{Lookup: n.store}),
+		InvalidToken: access.ErrInvalidToken,
+		Client:       routes,
+		Health:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }),
+		Ready:        http.HandlerFunc(n.ready),
+		Metrics:      promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelWarn)}),
+		Observe:      m.HTTPRequest,
+		Log:          n.log,
+	})
+}
+
+// ready answers 200 when the node should get requests, else 503 and why.
+func (n *node) ready(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+	defer cancel()
+	err := n.engine.Ready()
+	if err == nil {
+		err = n.store.Ping(ctx)
+	}
+	push := "off"
+	if n.engine.Push() {
+		push = "on"
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	why := "ready"
+	if err != nil {
+		why = "database away"
+		if errors.Is(err, agent.ErrDraining) {
+			why = "draining"
+		}
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	fmt.Fprintf(w, "{\"status\":%q,\"push\":%q}\n", why, push)
+}
+
+// run serves until ctx ends, then drains. It returns when nothing runs any more.
+func (n *node) run(ctx context.Context) error {
+	defer n.store.Close()
+	defer n.models.close()
+	served := make(chan error, 1)
+	go func() { served <- n.server.Serve(n.listener) }()
+	n.log.Info("serving", "addr", n.listener.Addr().String())
+	ended := make(chan error, 1)
+	engine, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { ended <- n.engine.Run(engine) }()
+	var err error
+	select {
+	case err = <-served:
+		stop()
+		<-ended
+		return err
+	case err = <-ended: // ctx has ended, and every turn and follower with it
+	}
+	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if n.server.Shutdown(bye) != nil {
+		_ = n.server.Close()
+	}
+	<-served
+	n.log.Info("drained")
+	return err
+}
+
+func (n *node) gauges(m *metrics.Metrics) {
+	m.LeaseAge(n.engine.LeaseAge)
+	m.Push(n.engine.Push)
+	m.Followers(n.engine.Followers)
+	for name, stat := range n.store.Pools() {
+		m.Pool(name, func() metrics.PoolStat { return poolStat(stat()) })
+	}
+}
+
+func poolStat(s *pgxpool.Stat) metrics.PoolStat {
+	return metrics.PoolStat{
+		Acquired: int(s.AcquiredConns()), Idle: int(s.IdleConns()), Max: int(s.MaxConns()),
+		WaitCount: s.EmptyAcquireCount(), WaitTime: s.EmptyAcquireWaitTime(),
+	}
+}
+
+func observer(m *metrics.Metrics, fl *flight) turn.Observer {
+	return turn.Observer{
+		StopStage: func(p turn.StopPath, s turn.StopStage, d time.Duration) {
+			m.StopStage(string(p), string(s), d)
+			if fl.over(s, d) {
+				m.StopOverBudget()
+			}
+		},
+		TurnStarted: func(d agent.Door) { m.TurnStarted(string(d)) },
+		TurnEnded: func(o agent.Outcome, d agent.Door) {
+			code := o.Detail
+			if o.Failure != nil {
+				code = o.Failure.Code
+			}
+			m.TurnEnded(string(o.Kind), string(d), code)
+		},
+		ModelCall: func(u agent.Usage) {
+			m.ModelCall(u.Model, string(u.Status), time.Duration(u.LatencyMS)*time.Millisecond)
+			m.Tokens(u.Model, u.Input, u.Output, u.Estimated)
+			m.Cost(u.Model, u.CostUSD)
+		},
+		FirstText:   m.FirstText,
+		Flush:       func(rows int, d time.Duration, err error) { m.Flush(rows, d, err != nil) },
+		LegLost:     m.SlotLost,
+		LegSwept:    func() { m.SlotSwept(1) },
+		NodeDead:    m.NodeDeclaredDead,
+		NotifyError: m.NotifyFailed,
+	}
+}
+
+// newLog writes JSON lines to stderr.
+func newLog(s *settings) (*slog.Logger, error) {
+	level, err := s.level()
+	if err != nil {
+		return nil, err
+	}
+	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level})), nil
+}

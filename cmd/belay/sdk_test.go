@@ -1,0 +1,34 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// TestOfficialSDKs runs the official SDKs, in Node, against two nodes: they
+// stream, cancel from the other node, resume, and retry nothing behind our back.
+// 119, 120.
+func TestOfficialSDKs(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 2)
+	c.agent("hasty", map[string]any{"model": "demo", "execution": map[string]any{"sync_timeout_seconds": 1}})
+	cmd := exec.CommandContext(t.Context(), "node", "--test", "openai.test.mjs")
+	cmd.Dir = "testdata/sdk"
+	cmd.Env = append(os.Environ(), "BELAY_URL="+c.nodes[0].url, "BELAY_OTHER_URL="+c.nodes[1].url, "BELAY_TOKEN="+c.token)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v (the packages come from: npm ci)\n%s", err, out)
+	}
+}
+
+// agent makes an agent, and publishes it.
+func (c *cluster) agent(key string, config map[string]any) {
+	c.t.Helper()
+	if status, a := c.call(0, http.MethodPost, "/agents", map[string]any{"key": key, "config": config}); status != http.StatusCreated {
+		c.t.Fatalf("create agent: %d %v", status, a)
+	}
+	if status, a := c.call(0, http.MethodPost, "/agents/"+key+"/publish", nil); status != http.StatusOK {
+		c.t.Fatalf("publish agent: %d %v", status, a)
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belayrun/belay/internal/access"
+)
+
+// settings are what a node is told from outside, by flags and environment; a
+// flag wins over its variable.
+type settings struct {
+	DatabaseURL   string
+	Addr          string
+	Node          string
+	SecretKey     string // base64 keys, comma-separated: the first seals, all open
+	Push          string
+	LogLevel      string
+	OutboundAllow string
+}
+
+func (s *settings) database(c *cobra.Command) {
+	c.Flags().StringVar(&s.DatabaseURL, "database-url", os.Getenv("BELAY_DATABASE_URL"), "Postgres connection string (BELAY_DATABASE_URL)")
+}
+
+func (s *settings) secrets(c *cobra.Command) {
+	// Not a flag: it would be seen by everybody who can list processes.
+	s.SecretKey = os.Getenv("BELAY_SECRET_KEY")
+}
+
+func (s *settings) serving(c *cobra.Command, addr string) {
+	host, _ := os.Hostname()
+	f := c.Flags()
+	f.StringVar(&s.Addr, "addr", cmp.Or(os.Getenv("BELAY_ADDR"), addr), "address to listen on (BELAY_ADDR)")
+	f.StringVar(&s.Node, "node", cmp.Or(os.Getenv("BELAY_NODE"), host, "node"), "name of this node (BELAY_NODE)")
+	f.StringVar(&s.Push, "push", cmp.Or(os.Getenv("BELAY_PUSH"), "on"), "on or off: off never uses LISTEN and NOTIFY (BELAY_PUSH)")
+	f.StringVar(&s.LogLevel, "log-level", cmp.Or(os.Getenv("BELAY_LOG_LEVEL"), "info"), "debug, info, warn or error (BELAY_LOG_LEVEL)")
+	f.StringVar(&s.OutboundAllow, "outbound-allow", os.Getenv("BELAY_OUTBOUND_ALLOW"), "hosts and CIDRs that tools may reach although they are private (BELAY_OUTBOUND_ALLOW)")
+}
+
+// check refuses what can't be meant, naming the variable.
+func (s *settings) check() error {
+	if s.DatabaseURL == "" {
+		return fmt.Errorf("BELAY_DATABASE_URL is not set: give a Postgres connection string, like postgres://user:password@host:5432/belay")
+	}
+	if s.Push != "" && s.Push != "on" && s.Push != "off" {
+		return fmt.Errorf("BELAY_PUSH must be on or off, not %q", s.Push)
+	}
+	if _, err := s.level(); err != nil {
+		return err
+	}
+	for _, e := range strings.Split(s.OutboundAllow, ",") {
+		if e = strings.TrimSpace(e); strings.Contains(e, "/") {
+			if _, err := netip.ParsePrefix(e); err != nil {
+				return fmt.Errorf("BELAY_OUTBOUND_ALLOW: %q is no CIDR", e)
+			}
+		}
+	}
+	_, err := s.sealer()
+	return err
+}
+
+func (s *settings) level() (l slog.Level, err error) {
+	if err := l.UnmarshalText([]byte(cmp.Or(s.LogLevel, "info"))); err != nil {
+		return l, fmt.Errorf("BELAY_LOG_LEVEL must be debug, info, warn or error, not %q", s.LogLevel)
+	}
+	return l, nil
+}
+
+// sealer is nil where no key is set: storing a secret is an error then.
+func (s *settings) sealer() (*access.Sealer, error) {
+	if s.SecretKey == "" {
+		return nil, nil
+	}
+	sealer, err := access.NewSealer(strings.Split(s.SecretKey, ",")...)
+	if err != nil {
+		return nil, fmt.Errorf("BELAY_SECRET_KEY: %w", err)
+	}
+	return sealer, nil
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belayrun/belay/internal/postgres"
+)
+
+// openStore connects to a migrated database.
+func openStore(ctx context.Context, s *settings, log *slog.Logger) (*postgres.Store, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	cfg := postgres.Config{URL: s.DatabaseURL, Logger: log}
+	if sealer, err := s.sealer(); err != nil {
+		return nil, err
+	} else if sealer != nil {
+		cfg.Sealer = sealer
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	store, err := postgres.Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := store.CheckMigrated(ctx); err != nil {
+		store.Close()
+		return nil, fmt.Errorf("%w; run: belay migrate", err)
+	}
+	return store, nil
+}
+
+func migrateCommand() *cobra.Command {
+	s := &settings{}
+	c := &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the database's schema up to date; safe from many nodes at once",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := s.check(); err != nil {
+				return err
+			}
+			from, to, err := postgres.Migrate(c.Context(), s.DatabaseURL)
+			if err != nil {
+				return err
+			}
+			if from == to {
+				fmt.Fprintf(c.OutOrStdout(), "up to date at version %d\n", to)
+				return nil
+			}
+			fmt.Fprintf(c.OutOrStdout(), "migrated from version %d to %d\n", from, to)
+			return nil
+		},
+	}
+	s.database(c)
+	return c
+}

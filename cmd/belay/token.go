@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belayrun/belay/internal/access"
+	"github.com/belayrun/belay/internal/agent"
+	"github.com/belayrun/belay/internal/postgres"
+)
+
+// defaultPermissions are a caller's: it runs agents and acts on its own sessions.
+var defaultPermissions = []agent.Permission{agent.PermAgentView, agent.PermAgentRun}
+
+func tokenCommand() *cobra.Command {
+	c := &cobra.Command{Use: "token", Short: "Make API tokens"}
+	c.AddCommand(tokenCreateCommand())
+	return c
+}
+
+func tokenCreateCommand() *cobra.Command {
+	s := &settings{}
+	var project, name, permissions string
+	var expires time.Duration
+	c := &cobra.Command{
+		Use:   "create",
+		Short: "Make an API token and print it, alone, on stdout: it is shown this once",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			perms, err := parsePermissions(permissions)
+			if err != nil {
+				return err
+			}
+			store, err := openStore(c.Context(), s, slog.New(slog.DiscardHandler))
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			id, err := projectID(c.Context(), store, project)
+			if err != nil {
+				return err
+			}
+			t := agent.Token{Project: id, Name: name, Permissions: perms}
+			if expires > 0 {
+				t.ExpiresAt = time.Now().Add(expires)
+			}
+			secret, err := createToken(c.Context(), store, t)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(c.OutOrStdout(), secret)
+			return nil
+		},
+	}
+	s.database(c)
+	c.Flags().StringVar(&project, "project", "default", "key of the project that the token sees")
+	c.Flags().StringVar(&name, "name", "", "what the token is for (required)")
+	c.Flags().StringVar(&permissions, "permissions", "", "comma-separated; all for every permission; default "+join(defaultPermissions))
+	c.Flags().DurationVar(&expires, "expires", 0, "how long it is valid, like 720h; default for ever")
+	must(c.MarkFlagRequired("name"))
+	return c
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func projectID(ctx context.Context, store *postgres.Store, key string) (string, error) {
+	id, err := store.Project(ctx, key)
+	if errors.Is(err, agent.ErrNotFound) {
+		return "", fmt.Errorf("--project: there is no project %q", key)
+	}
+	return id, err
+}
+
+func createToken(ctx context.Context, store *postgres.Store, t agent.Token) (string, error) {
+	if strings.TrimSpace(t.Name) == "" {
+		return "", errors.New("--name: must not be empty")
+	}
+	secret, hash, prefix := access.NewToken()
+	t.ID, t.Prefix = agent.NewID(), prefix
+	return secret, store.CreateToken(ctx, t, hash)
+}
+
+func parsePermissions(list string) ([]agent.Permission, error) {
+	switch list {
+	case "":
+		return defaultPermissions, nil
+	case "all":
+		return agent.Permissions, nil
+	}
+	var out []agent.Permission
+	for _, p := range strings.Split(list, ",") {
+		p := agent.Permission(strings.TrimSpace(p))
+		if !slices.Contains(agent.Permissions, p) {
+			return nil, fmt.Errorf("--permissions: there is no permission %q; there are: %s", p, join(agent.Permissions))
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+func join(perms []agent.Permission) string {
+	var out []string
+	for _, p := range perms {
+		out = append(out, string(p))
+	}
+	return strings.Join(out, ", ")
+}
