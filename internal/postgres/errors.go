@@ -61,7 +61,7 @@ func unavailable(err error) bool {
 	}
 	for _, broken := range []error{
 		context.DeadlineExceeded, context.Canceled, io.EOF, io.ErrUnexpectedEOF,
-		net.ErrClosed, io.ErrClosedPipe, puddle.ErrClosedPool, puddle.ErrNotAvailable,
+		net.ErrClosed, io.ErrClosedPipe, pgconn.ErrConnClosed, puddle.ErrClosedPool, puddle.ErrNotAvailable,
 	} {
 		if errors.Is(err, broken) {
 			return true

@@ -25,6 +25,7 @@ func TestErrorsSayWhetherTheSameCallMaySucceedLater(t *testing.T) {
 		"closed connection":      net.ErrClosed,
 		"timeout":                fmt.Errorf("timeout: %w", context.DeadlineExceeded),
 		"given up in the middle": context.Canceled,
+		"conn closed":            pgconn.ErrConnClosed,
 		"pool closed":            puddle.ErrClosedPool,
 		"admin shutdown":         pg("57P01"),
 		"crash":                  pg("57P02"),

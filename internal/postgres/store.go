@@ -165,11 +165,23 @@ const attempts = 3
 // nobody knows whether it was committed is returned as agent.ErrUnavailable.
 func (s *Store) inTx(ctx context.Context, pool *pgxpool.Pool, fn func(pgx.Tx) error) error {
 	for n := 1; ; n++ {
-		err := pgx.BeginTxFunc(ctx, pool, s.begin, fn)
+		err := s.inTxOnce(ctx, pool, fn)
 		if err == nil || n == attempts || !notCommitted(err) || ctx.Err() != nil {
 			return err
 		}
 	}
+}
+
+func (s *Store) inTxOnce(ctx context.Context, pool *pgxpool.Pool, fn func(pgx.Tx) error) error {
+	tx, err := pool.BeginTx(ctx, s.begin)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback(ctx) // does nothing once it is committed
+	if err := fn(tx); err != nil {
+		return err
+	}
+	return tx.Commit(ctx)
 }
 
 // errNoSlot is zero rows of a statement that locks a slot by what it holds.
