@@ -26,14 +26,15 @@ func (e *Engine) Begin(ctx context.Context, s Submit) (agent.Turn, error) {
 	if err != nil {
 		return agent.Turn{}, err
 	}
-	deadline := time.Now().Add(e.times.WindDown)
+	wait, cancel := context.WithTimeout(ctx, e.times.WindDown)
+	defer cancel()
 	for {
 		t, err := e.take(ctx, b, s.Background)
 		busy, ok := errors.AsType[*agent.BusyError](err)
-		if !ok || !busy.Stopping || time.Now().After(deadline) {
+		if !ok || !busy.Stopping || wait.Err() != nil {
 			return t, err
 		}
-		e.awaitFree(ctx, busy)
+		e.awaitFree(wait, busy)
 		if ctx.Err() != nil {
 			return agent.Turn{}, busy
 		}
@@ -47,7 +48,7 @@ func (e *Engine) prepare(ctx context.Context, s Submit) (agent.Begin, error) {
 		b.New = true
 		b.Session = agent.Session{ID: agent.NewID(), Project: s.Principal.Project, Agent: s.Agent, Owner: s.Principal.ID, Door: s.Door}
 	} else {
-		f, err := e.store.Find(ctx, s.Session)
+		f, err := e.findSession(ctx, s.Session)
 		if err == nil {
 			err = s.Principal.MayAct(f.Session)
 		}
@@ -74,9 +75,20 @@ func (e *Engine) prepare(ctx context.Context, s Submit) (agent.Begin, error) {
 	return b, nil
 }
 
+// findSession is Find with a bound: a database that hangs is one that is away.
+func (e *Engine) findSession(ctx context.Context, session string) (agent.Found, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.times.Write)
+	defer cancel()
+	return e.store.Find(ctx, session)
+}
+
 // take makes the map entry, then the row. An unknown commit is sent again; if
 // it stays unknown, reconcile finds the row and runs it.
 func (e *Engine) take(ctx context.Context, b agent.Begin, queue bool) (agent.Turn, error) {
+	if !e.enter() {
+		return agent.Turn{}, agent.ErrDraining
+	}
+	defer e.wg.Done()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.times.Write)
 	defer cancel()
 	id := ""
@@ -122,7 +134,8 @@ func retry[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	}
 }
 
-// awaitFree waits a moment for a stopping turn to end.
+// awaitFree waits for a stopping turn to end here, or a moment where it runs
+// elsewhere; at most until ctx ends.
 func (e *Engine) awaitFree(ctx context.Context, busy *agent.BusyError) {
 	e.mu.Lock()
 	r := e.bySession[busy.Session]
@@ -133,7 +146,6 @@ func (e *Engine) awaitFree(ctx context.Context, busy *agent.BusyError) {
 	}
 	select {
 	case <-r.done:
-	case <-time.After(e.times.WindDown):
 	case <-ctx.Done():
 	}
 }

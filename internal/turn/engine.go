@@ -54,15 +54,22 @@ type Engine struct {
 	runs      map[leg]*run
 	bySession map[string]*run     // the newest of a session
 	taking    map[string]struct{} // turn ids whose take is not answered
-	abandoned map[leg]agent.Lease // had, and given up without closing it
+	abandoned map[leg]relic       // had, and given up without closing it
 	queued    int                 // background turns that run here
-	wg        sync.WaitGroup      // runs
+	shut      bool                // the drain's time is up: what starts now ends at once
+	wg        sync.WaitGroup      // runs, and who may be about to start one
 }
 
 // leg identifies a leg in memory.
 type leg struct {
 	turn  string
 	fence int64
+}
+
+// relic is a leg that this node has given up.
+type relic struct {
+	lease agent.Lease
+	since time.Time
 }
 
 // New makes an Engine; it starts nothing.
@@ -81,7 +88,7 @@ func New(cfg Config) *Engine {
 		pokeWatch: make(chan struct{}, 1), pokeFeed: make(chan struct{}, 1), pokeClaim: make(chan struct{}, 1),
 		over: make(chan struct{}), base: base, quit: quit,
 		runs: make(map[leg]*run), bySession: make(map[string]*run),
-		taking: make(map[string]struct{}), abandoned: make(map[leg]agent.Lease),
+		taking: make(map[string]struct{}), abandoned: make(map[leg]relic),
 	}
 }
 
@@ -97,16 +104,35 @@ func (e *Engine) Run(ctx context.Context) error {
 		g.Go(func() error { loop(inner); return nil })
 	}
 	<-ctx.Done()
-	e.drain(inner)
+	e.drain()
 	close(e.over)
-	e.leave(inner)
 	stop()
-	return g.Wait()
+	err := g.Wait()
+	e.leave(context.WithoutCancel(ctx)) // last: a renewal after it would join again
+	e.quit()
+	return err
 }
 
+// enter announces a leg that may be about to start, so that a drain waits for
+// it; false once the node drains. Who has entered calls wg.Done.
+func (e *Engine) enter() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.draining.Load() {
+		return false
+	}
+	e.wg.Add(1)
+	return true
+}
+
+var errShutdown = &ending{agent.Outcome{Kind: agent.Failed, Failure: &agent.Failure{
+	Code: agent.CodeShutdown, Message: "The server was shut down before the answer was finished."}}}
+
 // drain lets the turns of this node end.
-func (e *Engine) drain(ctx context.Context) {
+func (e *Engine) drain() {
+	e.mu.Lock()
 	e.draining.Store(true)
+	e.mu.Unlock()
 	done := make(chan struct{})
 	go func() {
 		e.wg.Wait()
@@ -117,9 +143,11 @@ func (e *Engine) drain(ctx context.Context) {
 		return
 	case <-time.After(e.times.Drain):
 	}
+	e.mu.Lock()
+	e.shut = true
+	e.mu.Unlock()
 	for _, r := range e.all() {
-		r.cancel(&ending{agent.Outcome{Kind: agent.Failed, Failure: &agent.Failure{
-			Code: agent.CodeShutdown, Message: "The server was shut down before the answer was finished."}}})
+		r.cancel(errShutdown)
 	}
 	select {
 	case <-done:
@@ -190,7 +218,7 @@ func (e *Engine) keepLease(ctx context.Context) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		for k, l := range e.abandoned {
-			if l.Node == id {
+			if l.lease.Node == id {
 				delete(e.abandoned, k)
 			}
 		}

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 
@@ -28,6 +29,10 @@ func (e *Engine) Follow(ctx context.Context, session string, after int64) iter.S
 		t := e.hub.follow(session, after)
 		defer e.hub.leave(t, false)
 		for {
+			if ctx.Err() != nil {
+				yield(agent.Event{}, context.Cause(ctx))
+				return
+			}
 			events, changed, behind, base := t.after(after)
 			if behind {
 				var err error
@@ -85,12 +90,15 @@ func (e *Engine) catchUp(ctx context.Context, session string, after int64, yield
 	return after, true
 }
 
-// readPage reads a page of the journal, trying on until the database answers.
+// readPage reads a page of the journal, trying on until the database answers;
+// one that hangs is one that is away.
 func (e *Engine) readPage(ctx context.Context, session string, after int64) ([]agent.Event, error) {
 	for {
-		events, err := e.store.Events(ctx, session, after, page)
-		if err == nil {
-			return events, nil
+		one, cancel := context.WithTimeout(ctx, e.times.Write)
+		events, err := e.store.Events(one, session, after, page)
+		cancel()
+		if err == nil || ctx.Err() == nil && !errors.Is(err, agent.ErrUnavailable) {
+			return events, err
 		}
 		select {
 		case <-time.After(250 * time.Millisecond):

@@ -16,6 +16,18 @@ type history struct {
 	open    []agent.Call
 	started map[string]bool // calls whose start is stored
 	calls   int             // tool calls the turn has made
+	ids     map[string]bool // of all calls in the prompts
+}
+
+// name gives a call another id where the model's own is empty or taken: within a
+// session an id names one call, in the journal and to every provider.
+func (h *history) name(calls []agent.Call) {
+	for i := range calls {
+		if calls[i].ID == "" || h.ids[calls[i].ID] {
+			calls[i].ID = "call_" + agent.NewID()
+		}
+		h.ids[calls[i].ID] = true
+	}
 }
 
 // recall reads the session's history from the journal.
@@ -68,7 +80,7 @@ func (r *run) countTurn(events []agent.Event) {
 // assistant message is empty, arguments are whole. Calls of the turn's own last
 // message that have no result are left open instead: the leg is about to run them.
 func repair(events []agent.Event, turn string) *history {
-	h := &history{started: make(map[string]bool)}
+	h := &history{started: make(map[string]bool), ids: make(map[string]bool)}
 	results := make(map[string]agent.ToolFinished)
 	last := -1 // the turn's last message, if it is an assistant's
 	for i, e := range events {
@@ -86,14 +98,13 @@ func repair(events []agent.Event, turn string) *history {
 			}
 		}
 	}
-	seen := make(map[string]bool)
 	for i, e := range events {
 		m, ok := e.Body.(agent.Message)
 		if !ok {
 			continue
 		}
-		calls := wholeCalls(m.Calls, seen)
-		if m.Text == "" && len(calls) == 0 {
+		calls := wholeCalls(m.Calls, h.ids)
+		if m.Role == agent.RoleAssistant && m.Text == "" && len(calls) == 0 {
 			continue
 		}
 		h.prompts = append(h.prompts, agent.Prompt{Role: m.Role, Text: m.Text, Calls: calls})

@@ -43,7 +43,7 @@ func (j *journal) emit(b agent.Body) {
 		return
 	}
 	j.open = append(j.open, j.number(b))
-	j.tail.append(j.open[len(j.open)-1])
+	j.tail.append(j.lease.Fence, j.open[len(j.open)-1])
 }
 
 // number gives an event the next number. The caller holds the lock.
@@ -92,7 +92,7 @@ func (j *journal) flushed(n int) {
 func (j *journal) stored(n int) {
 	last := j.rows[n-1].Last
 	j.rows = append(j.rows[:0:0], j.rows[n:]...)
-	j.tail.durable(last)
+	j.tail.durable(j.lease.Fence, last)
 }
 
 // alone locks the journal with no flush under way.
@@ -133,7 +133,7 @@ func (j *journal) record(ctx context.Context, limit time.Duration, actions []age
 		j.rows, j.seq = j.rows[:before], seq
 		return err
 	}
-	j.tail.append(events...)
+	j.tail.append(j.lease.Fence, events...)
 	if err == nil {
 		j.stored(len(j.rows))
 	}
@@ -162,11 +162,11 @@ func (j *journal) send(ctx context.Context, limit time.Duration, actions []agent
 func (j *journal) close(events []agent.Event, lost bool) {
 	j.closed = true
 	if lost {
-		j.tail.reset(j.firstUnstored() - 1)
+		j.tail.reset(j.lease.Fence, j.firstUnstored()-1)
 	} else {
-		j.tail.append(events...)
+		j.tail.append(j.lease.Fence, events...)
 		if n := len(events); n > 0 {
-			j.tail.durable(events[n-1].Seq)
+			j.tail.durable(j.lease.Fence, events[n-1].Seq)
 		}
 	}
 	j.rows, j.open = nil, nil

@@ -34,15 +34,17 @@ func (e *Engine) watch(ctx context.Context) {
 }
 
 // stopLeg cancels the leg of that very turn and fence, if it runs here.
-func (e *Engine) stopLeg(l agent.Lease, s agent.Stop, path StopPath, age time.Duration) bool {
-	e.mu.Lock()
-	r := e.runs[leg{l.Turn, l.Fence}]
-	e.mu.Unlock()
-	if r == nil {
-		return false
+func (e *Engine) stopLeg(l agent.Lease, s agent.Stop, path StopPath, age time.Duration) {
+	r := e.byLease(l)
+	if r != nil {
+		r.stop(s, path, age)
 	}
-	r.stop(s, path, age)
-	return true
+}
+
+func (e *Engine) byLease(l agent.Lease) *run {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.runs[leg{l.Turn, l.Fence}]
 }
 
 // listen turns hints into pokes. Every (re)connect pokes the watch: what was
@@ -72,10 +74,12 @@ func (e *Engine) listen(ctx context.Context) {
 			poke(e.pokeClaim)
 		}
 	}
-	if err := e.cfg.Hints.Listen(ctx, on, up); err != nil && ctx.Err() == nil {
-		e.log.Error("listening for hints ended", "err", err)
+	for ok := true; ok; ok = sleep(ctx, e.times.Redial) {
+		if err := e.cfg.Hints.Listen(ctx, on, up); err != nil && ctx.Err() == nil {
+			e.log.Error("listening for hints ended", "err", err)
+		}
+		e.push.Store(false)
 	}
-	e.push.Store(false)
 }
 
 // notify sends hints; what fails is counted, and found by polling.
@@ -203,6 +207,10 @@ func (e *Engine) claim(ctx context.Context) bool {
 	if !e.keep.fresh(id) {
 		return false
 	}
+	if !e.enter() {
+		return false
+	}
+	defer e.wg.Done()
 	e.claims.Add(1)
 	defer e.claims.Add(-1)
 	one, cancel := context.WithTimeout(ctx, e.times.Write)
@@ -226,15 +234,23 @@ func (e *Engine) janitor(ctx context.Context) {
 		if !e.keep.fresh(id) {
 			return
 		}
-		if n, err := e.store.DeclareDead(ctx, id); err != nil {
-			e.log.Debug("declare dead", "err", err)
-		} else if n > 0 {
-			e.log.Warn("declared a silent node dead")
-			e.obs.NodeDead()
-		}
+		e.declare(ctx, id)
 		e.sweep(ctx, id)
 		e.reconcile(ctx, id)
 	})
+}
+
+func (e *Engine) declare(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(ctx, e.times.Write)
+	defer cancel()
+	n, err := e.store.DeclareDead(ctx, id)
+	switch {
+	case err != nil:
+		e.log.Debug("declare dead", "err", err)
+	case n > 0:
+		e.log.Warn("declared a silent node dead")
+		e.obs.NodeDead()
+	}
 }
 
 func (e *Engine) sweep(ctx context.Context, id string) {
@@ -265,6 +281,7 @@ func (e *Engine) reconcile(ctx context.Context, id string) {
 	if e.claims.Load() > 0 {
 		return
 	}
+	known := e.known()
 	one, cancel := context.WithTimeout(ctx, e.times.Write)
 	defer cancel()
 	strays, err := e.store.Strays(one, id)
@@ -273,11 +290,49 @@ func (e *Engine) reconcile(ctx context.Context, id string) {
 		return
 	}
 	for _, l := range strays {
-		e.reclaim(one, l)
+		e.reclaim(one, l, known)
+	}
+	e.forget(known, strays)
+}
+
+// known says which legs this node has now; fence 0 stands for a turn that it is
+// about to have. To be called
+// before the rows are read: a turn that ends while they are being read is still
+// among them, and must not be taken for one that nobody ran.
+func (e *Engine) known() map[leg]bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := make(map[leg]bool, len(e.runs)+len(e.taking)+len(e.abandoned))
+	for k := range e.runs {
+		out[k] = true
+	}
+	for t := range e.taking {
+		out[leg{turn: t}] = true
+	}
+	for k := range e.abandoned {
+		out[k] = true
+	}
+	return out
+}
+
+// forget drops what was abandoned and has no row that runs any more: it was
+// closed after all. A row shows only once it is two seconds old, so what was
+// given up within the last lease is left.
+func (e *Engine) forget(known map[leg]bool, strays []agent.Leg) {
+	rows := make(map[leg]bool, len(strays))
+	for _, l := range strays {
+		rows[leg{l.Lease.Turn, l.Lease.Fence}] = true
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for k, x := range e.abandoned {
+		if known[k] && !rows[k] && time.Since(x.since) > e.times.Lease {
+			delete(e.abandoned, k)
+		}
 	}
 }
 
-func (e *Engine) reclaim(ctx context.Context, l agent.Leg) {
+func (e *Engine) reclaim(ctx context.Context, l agent.Leg, known map[leg]bool) {
 	k := leg{l.Lease.Turn, l.Lease.Fence}
 	e.mu.Lock()
 	_, runs := e.runs[k]
@@ -298,7 +353,9 @@ func (e *Engine) reclaim(ctx context.Context, l agent.Leg) {
 		if ok {
 			e.swept(s)
 		}
+	case known[k], known[leg{turn: k.turn}], !e.enter():
 	default:
+		defer e.wg.Done()
 		e.log.Warn("running a turn whose taking was never answered", "turn_id", k.turn)
 		l.Adopted = true
 		e.start(l, l.Turn.Background)

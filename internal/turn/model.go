@@ -45,6 +45,7 @@ func (r *run) ask(ctx context.Context, box toolbox, h *history) ([]agent.Call, e
 	if len(s.calls) == 0 {
 		return nil, nil
 	}
+	h.name(s.calls)
 	r.journal.emit(agent.Message{
 		Index: r.draft.Index, Role: agent.RoleAssistant, Text: r.draft.Text, Reasoning: r.draft.Reasoning,
 		Calls: s.calls, Status: agent.StatusCompleted, Usage: r.draft.Usage,
@@ -53,6 +54,8 @@ func (r *run) ask(ctx context.Context, box toolbox, h *history) ([]agent.Call, e
 	r.draft, r.index = nil, r.index+1
 	h.calls += len(s.calls)
 	if most := orDefault(r.turn.Spec.Limits.MaxToolCalls, agent.DefaultMaxToolCalls); h.calls > most {
+		jobs, _ := r.sortCalls(nil, s.calls)
+		r.notStarted(jobs, nil)
 		return nil, limited("max_tool_calls")
 	}
 	return s.calls, nil
@@ -102,7 +105,7 @@ func (r *run) lengthLimit() string {
 func (r *run) tryModels(ctx context.Context, req agent.Request) (*stream, error) {
 	var err error
 	for _, key := range append([]string{r.turn.Spec.Model}, r.turn.Spec.FallbackModels...) {
-		cfg, m, e := r.e.cfg.Models.Model(ctx, r.session.Project, key)
+		cfg, m, e := r.findModel(ctx, key)
 		if c := ctxErr(ctx); c != nil {
 			return nil, c
 		}
@@ -134,6 +137,19 @@ func (r *run) tryModels(ctx context.Context, req agent.Request) (*stream, error)
 		}
 	}
 	return nil, err
+}
+
+// findModel waits for a database that is away: that ends no turn.
+func (r *run) findModel(ctx context.Context, key string) (agent.Model, Model, error) {
+	type found struct {
+		cfg agent.Model
+		m   Model
+	}
+	f, err := retry(ctx, func() (found, error) {
+		cfg, m, err := r.e.cfg.Models.Model(ctx, r.session.Project, key)
+		return found{cfg, m}, err
+	})
+	return f.cfg, f.m, err
 }
 
 func modelMissing(key string, err error) error {
@@ -181,6 +197,9 @@ func (s *stream) read(ctx context.Context) (err error) {
 	for d, err := range s.model.Stream(ctx, s.req) {
 		if err != nil {
 			return err
+		}
+		if ctx.Err() != nil { // whatever the provider still says
+			break
 		}
 		s.take(d)
 	}
@@ -250,14 +269,22 @@ func (s *stream) status(ctx context.Context, err error) agent.UsageStatus {
 }
 
 // tokens are the provider's figures, or an estimate where it gave none: also
-// for an aborted call, whose input was read and whose text was produced. A call
-// that failed before it began has cost nothing that we know of.
+// for an aborted call, whose input was read and whose text was produced. What a
+// provider said of the output before the call broke off is no more than a
+// beginning. A call that failed before it began has cost nothing that we know of.
 func (s *stream) tokens(status agent.UsageStatus) agent.Tokens {
 	switch {
-	case s.counted != nil:
+	case s.counted != nil && status == agent.UsageOK:
 		return *s.counted
-	case status == agent.UsageError && !s.began:
+	case s.counted == nil && status == agent.UsageError && !s.began:
 		return agent.Tokens{}
 	}
-	return s.model.CountTokens(s.req, s.text.String()+s.reasoning.String())
+	t := s.model.CountTokens(s.req, s.text.String()+s.reasoning.String())
+	if s.counted != nil {
+		if s.counted.Output >= t.Output {
+			return *s.counted
+		}
+		t.Input, t.CachedInput, t.Estimated = s.counted.Input, s.counted.CachedInput, true
+	}
+	return t
 }

@@ -61,15 +61,21 @@ func (e *Engine) start(l agent.Leg, queued bool) {
 		cancel(nil)
 		return
 	}
-	r.tail = e.hub.write(l.Lease.Session, l.Seq)
+	r.tail = e.hub.write(l.Lease, l.Seq)
 	seq := l.Seq
 	if n := len(l.Events); n > 0 {
-		r.tail.append(l.Events...)
+		r.tail.append(k.fence, l.Events...)
 		seq = l.Events[n-1].Seq
-		r.tail.durable(seq)
+		r.tail.durable(k.fence, seq)
 	}
 	r.journal = newJournal(r.lease, e.store, r.tail, seq)
-	e.runs[k], e.bySession[r.lease.Session] = r, r
+	e.runs[k] = r
+	if newest := e.bySession[r.lease.Session]; newest == nil || newest.lease.Fence < k.fence {
+		e.bySession[r.lease.Session] = r
+	}
+	if e.shut {
+		cancel(errShutdown)
+	}
 	if queued {
 		e.queued++
 	}
@@ -135,7 +141,7 @@ func (r *run) leave(closed bool) {
 		delete(e.bySession, r.lease.Session)
 	}
 	if !closed {
-		e.abandoned[leg{r.lease.Turn, r.lease.Fence}] = r.lease
+		e.abandoned[leg{r.lease.Turn, r.lease.Fence}] = relic{r.lease, time.Now()}
 	}
 	if r.queued {
 		e.queued--
@@ -180,14 +186,14 @@ func (r *run) stage(s StopStage) {
 // context's cause and the error that its work returned.
 func (r *run) outcome(err error) agent.Outcome {
 	cause := context.Cause(r.ctx)
+	if s, ok := errors.AsType[*agent.Stop](cause); ok {
+		return agent.Outcome{Kind: agent.Stopped, Detail: s.Detail, Stop: s}
+	}
 	if end, ok := errors.AsType[*ending](cause); ok {
 		return end.Outcome
 	}
 	if end, ok := errors.AsType[*ending](err); ok {
 		return end.Outcome
-	}
-	if s, ok := errors.AsType[*agent.Stop](cause); ok {
-		return agent.Outcome{Kind: agent.Stopped, Detail: s.Detail, Stop: s}
 	}
 	switch {
 	case err == nil:
@@ -366,7 +372,9 @@ func (r *run) openTools(ctx context.Context) (toolbox, error) {
 	if r.e.cfg.Tools == nil || len(r.turn.Spec.Tools) == 0 {
 		return nil, nil
 	}
-	tools, err := r.e.cfg.Tools.Open(ctx, r.session, r.turn.Spec.Tools)
+	tools, err := retry(ctx, func() ([]agent.Tool, error) {
+		return r.e.cfg.Tools.Open(ctx, r.session, r.turn.Spec.Tools)
+	})
 	if err != nil {
 		if c := ctxErr(ctx); c != nil {
 			return nil, c

@@ -10,7 +10,7 @@ import (
 
 // Stop stops what runs in a session, from any node: it answers once the turn
 // has been told and that is durable, not when it has ended, unless asked to
-// wait. Nothing running is no error.
+// wait. Nothing running is no error. It goes on when its caller has gone.
 //
 // Errors: agent.ErrNotFound (unknown, or of another project),
 // agent.ErrForbidden, NotRecordedError while the database is away. A stop binds
@@ -18,7 +18,9 @@ import (
 func (e *Engine) Stop(ctx context.Context, q StopRequest) (StopAnswer, error) {
 	began := time.Now()
 	s := agent.Stop{By: q.Principal.ID, Door: q.Door, Node: e.cfg.Label, At: began}
-	f, told, err := e.find(ctx, q, s, began)
+	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.times.Write)
+	defer cancel()
+	f, told, err := e.find(bound, q, s, began)
 	if err != nil {
 		return StopAnswer{}, err
 	}
@@ -26,11 +28,13 @@ func (e *Engine) Stop(ctx context.Context, q StopRequest) (StopAnswer, error) {
 	if f.Lease.Turn == "" {
 		return a, nil
 	}
-	withdraw, err := e.mayWithdraw(ctx, q.Principal, f)
+	withdraw, err := e.mayWithdraw(bound, q.Principal, f)
 	if err != nil {
 		return a, &NotRecordedError{Told: told, Err: err}
 	}
-	res, err := e.writeStop(ctx, f, s, withdraw)
+	res, err := retry(bound, func() (agent.StopResult, error) {
+		return e.store.Stop(bound, f.Session.ID, f.Lease.Turn, s, withdraw)
+	})
 	if err != nil {
 		return a, &NotRecordedError{Told: told, Err: err}
 	}
@@ -62,7 +66,9 @@ func (e *Engine) find(ctx context.Context, q StopRequest, s agent.Stop, began ti
 		return f, false, &NotRecordedError{Told: e.tellStale(q, s, began), Err: err}
 	}
 	if err == nil && f.Lease.Turn != "" && f.State == agent.SlotRunning {
-		told = e.stopLeg(f.Lease, s, PathLocal, time.Since(began))
+		if r := e.byLease(f.Lease); r != nil {
+			told = e.tell(r, s, began)
+		}
 	}
 	return f, told, err
 }
@@ -97,7 +103,9 @@ func (e *Engine) tellStale(q StopRequest, s agent.Stop, began time.Time) bool {
 		}
 	}
 	e.mu.Unlock()
-	if r == nil || q.Turn != "" && q.Turn != r.lease.Turn || q.Principal.MayAct(r.session) != nil {
+	switch {
+	case r == nil, q.Turn != "" && q.Turn != r.lease.Turn, q.Session != "" && q.Session != r.lease.Session,
+		q.Principal.MayAct(r.session) != nil:
 		return false
 	}
 	return e.tell(r, s, began)
@@ -154,15 +162,6 @@ func (e *Engine) mayWithdraw(ctx context.Context, p agent.Principal, f agent.Fou
 		}
 	}
 	return true, err
-}
-
-// writeStop makes the stop durable, trying on for as long as a stop may take.
-func (e *Engine) writeStop(ctx context.Context, f agent.Found, s agent.Stop, withdraw bool) (agent.StopResult, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.times.Write)
-	defer cancel()
-	return retry(ctx, func() (agent.StopResult, error) {
-		return e.store.Stop(ctx, f.Session.ID, f.Lease.Turn, s, withdraw)
-	})
 }
 
 // hintStop makes a node look at its rows.

@@ -8,7 +8,7 @@ import (
 
 // keepDurable is how many stored events a followed tail keeps, so that a
 // follower that is a little behind needs no query.
-const keepDurable = 256
+const keepDurable = 64
 
 // tail is the newest part of one session's journal, as far as this node knows
 // it: written by the leg that runs here, or by the feed. Followers pull from it
@@ -22,14 +22,18 @@ type tail struct {
 	events    []agent.Event
 	last      int64 // the newest number known here
 	followers int
-	legs      int           // legs of this node that write it: 0 or 1, briefly 2 where one was lost
+	legs      int           // legs of this node that write it: 0 or 1, and 2 where one was lost and winds down
+	fence     int64         // of the newest leg here: what an older one says is no longer heard
 	wake      chan struct{} // closed at the next change; nil: nobody waits
 }
 
-// append adds events in the order of their numbers.
-func (t *tail) append(events ...agent.Event) {
+// append adds events of a leg in the order of their numbers.
+func (t *tail) append(fence int64, events ...agent.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if fence < t.fence {
+		return
+	}
 	for _, e := range events {
 		if e.Seq > t.last {
 			t.events = append(t.events, e)
@@ -41,25 +45,40 @@ func (t *tail) append(events ...agent.Event) {
 
 // reset forgets what is above seq and not stored, and takes the database's word
 // for all up to seq.
-func (t *tail) reset(seq int64) {
+func (t *tail) reset(fence, seq int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if fence < t.fence {
+		return
+	}
+	t.fence = fence
 	t.base, t.last, t.events = seq, seq, nil
 	t.wakeLocked()
 }
 
-// durable says that all events up to seq are stored.
-func (t *tail) durable(seq int64) {
+// durable says that all events of a leg up to seq are stored.
+func (t *tail) durable(fence, seq int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if fence >= t.fence {
+		t.trim(seq)
+	}
+}
+
+// trim drops stored events. Where somebody follows, it leaves some and comes by
+// the rarer: each time copies what is left. The caller holds the lock.
+func (t *tail) trim(seq int64) {
 	n := 0
 	for n < len(t.events) && t.events[n].Seq <= seq {
 		n++
 	}
+	if t.followers > 0 && n < 2*keepDurable {
+		return
+	}
 	if t.followers > 0 {
 		n -= keepDurable
 	}
-	if n <= 0 {
+	if n == 0 {
 		return
 	}
 	t.base = t.events[n-1].Seq
@@ -141,18 +160,18 @@ func (h *hub) followed(session string) bool {
 
 // write returns the session's tail for a leg that begins above seq. It must be
 // given back with leave.
-func (h *hub) write(session string, seq int64) *tail {
+func (h *hub) write(l agent.Lease, seq int64) *tail {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	t := h.tails[session]
+	t := h.tails[l.Session]
 	if t == nil {
-		t = &tail{session: session}
-		h.tails[session] = t
+		t = &tail{session: l.Session}
+		h.tails[l.Session] = t
 	}
 	t.mu.Lock()
 	t.legs++
 	t.mu.Unlock()
-	t.reset(seq)
+	t.reset(l.Fence, seq)
 	return t
 }
 
@@ -202,16 +221,14 @@ func (h *hub) fed(session string, cursor int64, events []agent.Event) {
 		return
 	}
 	t.mu.Lock()
-	ok := t.legs == 0 && t.last == cursor
-	if ok {
-		t.events = append(t.events, events...)
-		t.last = events[len(events)-1].Seq
-		t.wakeLocked()
+	defer t.mu.Unlock()
+	if t.legs > 0 || t.last != cursor {
+		return
 	}
-	t.mu.Unlock()
-	if ok {
-		t.durable(events[len(events)-1].Seq)
-	}
+	t.events = append(t.events, events...)
+	t.last = events[len(events)-1].Seq
+	t.wakeLocked()
+	t.trim(t.last)
 }
 
 // followers counts them.

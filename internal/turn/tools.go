@@ -84,7 +84,11 @@ func unknownTool(name string) agent.Tool {
 func (r *run) runJobs(ctx context.Context, jobs []*job, asks []agent.Call) error {
 	width := min(len(jobs), orDefault(r.turn.Spec.Limits.MaxParallelTools, agent.DefaultMaxParallelTools))
 	if err := r.recordStart(ctx, jobs[:width], asks); err != nil {
-		return r.notStarted(jobs, err)
+		for _, c := range asks {
+			jobs = append(jobs, &job{call: c})
+		}
+		r.notStarted(jobs, err)
+		return err
 	}
 	var mu sync.Mutex
 	next := width
@@ -104,7 +108,6 @@ func (r *run) runJobs(ctx context.Context, jobs []*job, asks []agent.Call) error
 			r.runJob(ctx, jobs[i])
 			for jb := take(); jb != nil; jb = take() {
 				if errs[i] = r.recordStart(ctx, []*job{jb}, nil); errs[i] != nil {
-					r.notStarted([]*job{jb}, errs[i])
 					return
 				}
 				r.runJob(ctx, jb)
@@ -112,12 +115,22 @@ func (r *run) runJobs(ctx context.Context, jobs []*job, asks []agent.Call) error
 		})
 	}
 	wg.Wait()
+	err := errors.Join(errs...)
+	var left []*job
 	for _, jb := range jobs {
-		if jb.result.Outcome != "" {
-			r.tools = append(r.tools, agent.ToolDone{CallID: jb.call.ID, Name: jb.call.Name, Outcome: jb.result.Outcome})
+		if jb.result.Outcome == "" {
+			left = append(left, jb)
+			continue
 		}
+		r.finished(jb.result)
 	}
-	return errors.Join(errs...)
+	r.notStarted(left, cmp.Or(ctxErr(ctx), err))
+	return err
+}
+
+// finished enters a call into the turn's account of its tools.
+func (r *run) finished(f agent.ToolFinished) {
+	r.tools = append(r.tools, agent.ToolDone{CallID: f.CallID, Name: f.Name, Outcome: f.Outcome})
 }
 
 // recordStart makes the starts durable, and waits for a fresh lease: nothing
@@ -141,26 +154,32 @@ func (r *run) recordStart(ctx context.Context, jobs []*job, asks []agent.Call) e
 	if err := r.journal.record(ctx, r.e.times.Write, actions, bodies...); err != nil {
 		if s, ok := errors.AsType[*agent.Stop](err); ok {
 			r.stop(*s, PathPoll, 0)
+		} else if errors.Is(err, agent.ErrLeaseLost) {
+			r.cancel(err) // the calls beside this one are no longer ours either
 		}
 		return err
 	}
 	return r.e.keep.await(ctx, r.lease.Node)
 }
 
-// notStarted answers calls whose start was refused or is unknown: they did not run.
-func (r *run) notStarted(jobs []*job, err error) error {
+// notStarted answers calls that did not run, and why. Where others have the
+// turn there is nothing to say: they answer for it.
+func (r *run) notStarted(jobs []*job, why error) {
+	if errors.Is(why, agent.ErrLeaseLost) {
+		return
+	}
 	for _, jb := range jobs {
 		jb.result = agent.ToolFinished{CallID: jb.call.ID, Name: jb.call.Name, Outcome: agent.ToolAborted, Output: textNotRun}
 		r.journal.emit(jb.result)
+		r.finished(jb.result)
 	}
-	return err
 }
 
-// runJob runs one call and tells what it came to.
+// runJob runs one call and tells what it came to; nothing where the turn ended
+// just before.
 func (r *run) runJob(ctx context.Context, jb *job) {
 	began := time.Now()
 	if ctx.Err() != nil {
-		r.notStarted([]*job{jb}, nil)
 		return
 	}
 	out, err := r.callTool(ctx, jb)
@@ -180,7 +199,7 @@ func judge(t agent.Tool, stopped bool, out string, err error) (agent.ToolOutcome
 	case stopped && err != nil:
 		return agent.ToolAborted, textAborted
 	case err != nil:
-		return agent.ToolError, strings.ToValidUTF8("error: "+err.Error(), "\uFFFD")
+		return agent.ToolError, cut(strings.ToValidUTF8("error: "+err.Error(), "\uFFFD"))
 	}
 	return agent.ToolSuccess, cut(strings.ToValidUTF8(out, "\uFFFD"))
 }
@@ -213,33 +232,39 @@ func (r *run) callTool(ctx context.Context, jb *job) (string, error) {
 	defer cancel()
 	answer := make(chan toolAnswer, 1)
 	go func() {
-		out, err := guarded(ctx, jb)
+		out, err := r.guarded(ctx, jb)
 		answer <- toolAnswer{out, err}
 	}()
 	select {
 	case a := <-answer:
-		return a.out, a.err
+		return a.out, whyEnded(ctx, a.err)
 	case <-ctx.Done():
 	}
 	grace := time.NewTimer(r.e.times.ToolGrace)
 	defer grace.Stop()
 	select {
 	case a := <-answer:
-		if a.err != nil && !errors.Is(a.err, agent.ErrUnconfirmed) {
-			a.err = context.Cause(ctx)
-		}
-		return a.out, a.err
+		return a.out, whyEnded(ctx, a.err)
 	case <-grace.C:
 		return "", fmt.Errorf("%w: tool %s did not end", agent.ErrUnconfirmed, jb.call.Name)
 	}
 }
 
-// guarded turns a tool's panic into an error.
-func guarded(ctx context.Context, jb *job) (out string, err error) {
+// whyEnded puts the context's cause in place of what a tool made of its end.
+func whyEnded(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil || errors.Is(err, agent.ErrUnconfirmed) {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+// guarded turns a tool's panic into an error; what it panicked with is for the log.
+func (r *run) guarded(ctx context.Context, jb *job) (out string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the tool failed: %v", p)
-			_ = debug.Stack()
+			err = errors.New("the tool failed")
+			r.e.log.Error("panic in a tool", "session_id", r.lease.Session, "turn_id", r.lease.Turn, "tool", jb.call.Name,
+				"panic", p, "stack", string(debug.Stack()))
 		}
 	}()
 	return jb.tool.Call(ctx, jb.call.Arguments)
@@ -271,7 +296,7 @@ func (r *run) resume(ctx context.Context, box toolbox, h *history) error {
 			continue
 		}
 		r.journal.emit(jb.result)
-		r.tools = append(r.tools, agent.ToolDone{CallID: jb.call.ID, Name: jb.call.Name, Outcome: jb.result.Outcome})
+		r.finished(jb.result)
 	}
 	if err := r.runJobs(ctx, run, nil); err != nil {
 		return err
