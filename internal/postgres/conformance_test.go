@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"net/url"
 	"testing"
 
 	"github.com/belayrun/belay/internal/postgres"
@@ -16,16 +17,33 @@ var (
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	turntest.RunStore(t, func(t *testing.T, times turntest.Times) turntest.Harness {
-		url := pgtest.DB(t)
+	turntest.RunStore(t, harness(""))
+}
+
+// As a pooler needs it: no statement is prepared in a session, no parameter's
+// type is asked for.
+func TestStoreWithoutPreparedStatements(t *testing.T) {
+	t.Parallel()
+	turntest.RunStore(t, harness("default_query_exec_mode=exec"))
+}
+
+// harness opens stores on databases of their own, with a parameter in the URL.
+func harness(param string) func(*testing.T, turntest.Times) turntest.Harness {
+	return func(t *testing.T, times turntest.Times) turntest.Harness {
+		raw := pgtest.DB(t)
+		u, err := url.Parse(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.RawQuery += "&" + param
 		s, err := postgres.Open(t.Context(), postgres.Config{
-			URL: url, MaxConns: 8, SettleConns: 2,
+			URL: u.String(), MaxConns: 8, SettleConns: 2,
 			Times: postgres.Times{Lease: times.Lease, Gap: times.Gap, Stray: times.Stray},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(s.Close)
-		return turntest.Harness{Store: s, Hints: s, Check: func() error { return checkInvariants(url) }}
-	})
+		return turntest.Harness{Store: s, Hints: s, Check: func() error { return checkInvariants(raw) }}
+	}
 }
