@@ -76,6 +76,7 @@ func writeFrozen(f *fixture) {
 	f.kill(a)
 	swept := f.sweep(b)
 	f.want(swept.Lease.Turn == l.Lease.Turn && swept.Lease.Fence == l.Lease.Fence && swept.Outcome == agent.Lost, "swept %+v", swept)
+	f.want(f.find(l.Session.ID).Lease.Fence > l.Lease.Fence, "who closed %v did not raise the fence", l.Lease)
 	l.gone()
 	next := f.take(f.begin(l.Session, b))
 	l.gone()

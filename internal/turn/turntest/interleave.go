@@ -33,6 +33,10 @@ func CheckInterleavings(t *testing.T, open func(t *testing.T, times Times) Harne
 		w := &world{fixture: f, rt: rt, session: f.session(), turns: map[string]*wturn{}}
 		w.nodes = []string{f.node("a"), f.node("b")}
 		for range rapid.IntRange(1, 25).Draw(rt, "groups") {
+			if rapid.IntRange(0, 7).Draw(rt, "round") == 0 {
+				w.round()
+				continue
+			}
 			w.group(rapid.IntRange(1, 3).Draw(rt, "at once"))
 		}
 		w.quiesce()
@@ -102,6 +106,34 @@ func (w *world) group(n int) {
 	for _, s := range steps {
 		s.learn()
 	}
+}
+
+// round lets the newest leg wait for a person, who agrees, and the turn go on in
+// another leg: few random orders get so far.
+func (w *world) round() {
+	w.epoch++
+	if len(w.legs) == 0 {
+		w.do(w.newTurn(w.nodes[0]))
+	}
+	if len(w.legs) == 0 {
+		return
+	}
+	l := w.legs[len(w.legs)-1]
+	w.do(w.ask(l))
+	w.do(w.settle(l, agent.Waiting))
+	for i, by := range w.actions {
+		if by.turn == l.turn {
+			w.do(w.decide(i, agent.ActionApproved))
+		}
+	}
+	s, _ := w.claimStep()
+	w.do(s)
+}
+
+// do sends one statement alone.
+func (w *world) do(s step) {
+	s.send()
+	s.learn()
 }
 
 // draw prepares one statement; ok is false where there is nothing to send it for.
@@ -238,6 +270,12 @@ func (w *world) verify() {
 
 // checkStop: who is said to have stopped a turn has stopped that very turn.
 func (w *world) checkStop(t agent.Turn) error {
+	for _, e := range w.events(w.session.ID) {
+		if e.Turn == t.ID && e.Kind() == agent.KindTurnEnded && t.Error != nil && t.Error.Code == agent.CodeWorkerLost &&
+			e.Seq <= agent.GapWhenClosedForOther {
+			return fmt.Errorf("writer: others ended it with number %d", e.Seq)
+		}
+	}
 	switch {
 	case t.Stop == nil || t.StopDetail == agent.DetailSuperseded:
 		return nil

@@ -147,6 +147,10 @@ func (w *world) askStep() (step, bool) {
 	if l == nil {
 		return step{}, false
 	}
+	return w.ask(l), true
+}
+
+func (w *world) ask(l *wleg) step {
 	a := agent.Action{
 		ID: agent.NewID(), Session: l.Lease.Session, Turn: l.Lease.Turn, CallID: agent.NewID(),
 		Type: agent.ActionApproval, Name: "delete", Arguments: json.RawMessage(`{}`), State: agent.ActionOpen,
@@ -159,7 +163,7 @@ func (w *world) askStep() (step, bool) {
 			w.asked, w.actions = append(w.asked, a.ID), append(w.actions, l)
 		}
 	}
-	return s, true
+	return s
 }
 
 func (w *world) lookStep() (step, bool) {
@@ -190,9 +194,13 @@ func (w *world) settleStep() (step, bool) {
 	if l == nil {
 		return step{}, false
 	}
+	kinds := []agent.OutcomeKind{agent.Answered, agent.Waiting, agent.Failed, agent.Stopped}
+	return w.settle(l, rapid.SampledFrom(kinds).Draw(w.rt, "end")), true
+}
+
+func (w *world) settle(l *wleg, kind agent.OutcomeKind) step {
 	c := agent.Closing{
-		End:  agent.Outcome{Kind: rapid.SampledFrom([]agent.OutcomeKind{agent.Answered, agent.Waiting, agent.Failed, agent.Stopped}).Draw(w.rt, "end")},
-		Rows: l.unsent, Draft: &agent.Draft{Index: l.Turn.Index, Text: l.text},
+		End: agent.Outcome{Kind: kind}, Rows: l.unsent, Draft: &agent.Draft{Index: l.Turn.Index, Text: l.text},
 	}
 	switch c.End.Kind {
 	case agent.Failed:
@@ -211,7 +219,7 @@ func (w *world) settleStep() (step, bool) {
 			l.busy = false
 			w.settled(l, c, closed, err, over, told)
 		},
-	}, true
+	}
 }
 
 func (w *world) settled(l *wleg, c agent.Closing, closed agent.Closed, err error, over, told bool) {
@@ -271,7 +279,12 @@ func (w *world) decideStep() (step, bool) {
 		return step{}, false
 	}
 	i := rapid.IntRange(max(0, len(w.asked)-3), len(w.asked)-1).Draw(w.rt, "action")
-	l, state := w.actions[i], rapid.SampledFrom([]agent.ActionState{agent.ActionApproved, agent.ActionDenied, agent.ActionExpired}).Draw(w.rt, "state")
+	states := []agent.ActionState{agent.ActionApproved, agent.ActionDenied, agent.ActionExpired}
+	return w.decide(i, rapid.SampledFrom(states).Draw(w.rt, "state")), true
+}
+
+func (w *world) decide(i int, state agent.ActionState) step {
+	l := w.actions[i]
 	var queued bool
 	var err error
 	return step{
@@ -281,7 +294,7 @@ func (w *world) decideStep() (step, bool) {
 			w.want(err == nil || decided, "decide: %v", err)
 			w.want(!queued || err == nil, "queued with an error: %v", err)
 		},
-	}, true
+	}
 }
 
 // dieStep declares a node dead that does not know it: it goes on to use the
