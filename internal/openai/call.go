@@ -44,6 +44,7 @@ type call struct {
 	watch  *watch
 	free   context.CancelFunc // the timer of the whole call
 
+	marked bool // the request stands in for zeros, see mark
 	sent   bool // go-openai accepted the request
 	began  bool // something of the answer arrived
 	status int
@@ -71,6 +72,7 @@ func (c *call) end() {
 func (c *call) run(r goopenai.ChatCompletionRequest, yield func(agent.Delta, error) bool) error {
 	api := c.client.api
 	api.HTTPClient = c
+	c.marked = r.Temperature == zero || r.TopP == zero
 	stream, err := goopenai.NewClientWithConfig(api).CreateChatCompletionStream(c.ctx, r)
 	if err != nil {
 		return err
@@ -138,8 +140,10 @@ func (c *call) Do(req *http.Request) (*http.Response, error) {
 	for k, v := range c.client.model.Headers {
 		req.Header.Set(k, v)
 	}
-	if err := unmarkZeros(req); err != nil {
-		return nil, err
+	if c.marked {
+		if err := unmarkZeros(req); err != nil {
+			return nil, err
+		}
 	}
 	resp, err := c.client.transport.RoundTrip(req)
 	if err != nil {

@@ -69,9 +69,17 @@ func (u *usage) tokens() *agent.Tokens {
 
 // decode reads data into c, whose memory it reuses.
 func (c *chunk) decode(data []byte) error {
+	c.reset()
+	if c.skim(data) {
+		return nil
+	}
+	c.reset()
+	return json.Unmarshal(data, c)
+}
+
+func (c *chunk) reset() {
 	clear(c.Choices[:cap(c.Choices)])
 	*c = chunk{Choices: c.Choices[:0]}
-	return json.Unmarshal(data, c)
 }
 
 // A piece is a JSON string of a stream: its text where that stands by itself,

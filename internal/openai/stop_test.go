@@ -29,7 +29,7 @@ func (r *room) aborted(t *testing.T, n int, since time.Time) openaitest.Request 
 // socket, and few chunks more are sent.
 func TestStopClosesTheConnection(t *testing.T) {
 	t.Parallel()
-	r := replying(t, openaitest.Text(50*time.Millisecond, strings.SplitAfter(strings.Repeat("x ", 600), " ")...))
+	r := replying(t, openaitest.Text(100*time.Millisecond, strings.SplitAfter(strings.Repeat("x ", 600), " ")...))
 	ctx, cancel := context.WithCancelCause(within(t))
 	var at time.Time
 	got := read(ctx, t, r.client, hello(), func(agent.Delta) {
