@@ -168,7 +168,6 @@ SELECT coalesce(max(first_seq), 0) FROM turns WHERE session_id = @session::text 
 const messagesAfter = `
 SELECT seq, last_seq, turn_id, kind, body, at FROM events
 WHERE session_id = @session::text AND seq >= @from::bigint AND kind = 'message'
-    AND kind NOT IN ('text.delta', 'reasoning.delta', 'tool.output') -- for events_transcript
 ORDER BY seq LIMIT @limit::integer`
 
 // Messages returns up to limit messages of a session in their order, whose index
