@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +36,7 @@ type cluster struct {
 	kill  []context.CancelFunc
 	conf  turn.Config
 	wg    sync.WaitGroup
+	lost  atomic.Int32 // legs that others closed
 }
 
 func run(t *testing.T, n int, f func(t *testing.T, c *cluster), conf ...func(*turn.Config)) {
@@ -42,8 +44,9 @@ func run(t *testing.T, n int, f func(t *testing.T, c *cluster), conf ...func(*tu
 		c := &cluster{t: t, mem: turntest.NewMemory(turntest.Times{}), model: turntest.NewModel(t)}
 		c.conf = turn.Config{
 			Store: c.mem, Hints: c.mem, Models: turntest.Models{"m": c.model},
-			Agents: turntest.Agents{"a": {Model: "m"}, "tools": {Model: "m", Tools: []agent.ToolRef{{Source: "function", Key: "t"}}}},
-			Times:  turn.Times{Drain: time.Second},
+			Agents:   turntest.Agents{"a": {Model: "m"}, "tools": {Model: "m", Tools: []agent.ToolRef{{Source: "function", Key: "t"}}}},
+			Times:    turn.Times{Drain: time.Second},
+			Observer: turn.Observer{LegLost: func() { c.lost.Add(1) }},
 		}
 		for _, f := range conf {
 			f(&c.conf)
