@@ -118,12 +118,12 @@ type Action struct {
 	CallId         string      `json:"call_id"`
 	Name           string      `json:"name"`
 
-	// Arguments A JSON value.
-	Arguments json.RawMessage `json:"arguments"`
-	Answer    *string         `json:"answer"`
-	DecidedBy *string         `json:"decided_by"`
-	DecidedAt *time.Time      `json:"decided_at"`
-	CreatedAt time.Time       `json:"created_at"`
+	// Arguments Any JSON value.
+	Arguments JSONValue  `json:"arguments"`
+	Answer    *string    `json:"answer"`
+	DecidedBy *string    `json:"decided_by"`
+	DecidedAt *time.Time `json:"decided_at"`
+	CreatedAt time.Time  `json:"created_at"`
 }
 
 // ActionDecidedEvent defines model for ActionDecidedEvent.
@@ -293,6 +293,9 @@ type EventList struct {
 // Execution defines model for Execution.
 type Execution = agent.Execution
 
+// Ignored Accepted and ignored, because OpenAI's clients send it.
+type Ignored = json.RawMessage
+
 // IncompleteDetails defines model for IncompleteDetails.
 type IncompleteDetails struct {
 	Reason string `json:"reason"`
@@ -336,6 +339,9 @@ type ItemEvent = json.RawMessage
 
 // ItemStatus defines model for ItemStatus.
 type ItemStatus string
+
+// JSONValue Any JSON value.
+type JSONValue = json.RawMessage
 
 // LifecycleEvent defines model for LifecycleEvent.
 type LifecycleEvent = json.RawMessage
@@ -463,8 +469,8 @@ type RequiredAction struct {
 	CallId string     `json:"call_id"`
 	Name   string     `json:"name"`
 
-	// Arguments A JSON value.
-	Arguments json.RawMessage `json:"arguments"`
+	// Arguments Any JSON value.
+	Arguments JSONValue `json:"arguments"`
 }
 
 // Response defines model for Response.

@@ -161,8 +161,9 @@ func (o *Oracle) RoundTrip(r *http.Request) (*http.Response, error) {
 		return res, nil
 	}
 	again := r.Clone(r.Context())
-	again.Body = io.NopCloser(bytes.NewReader(asked))
-	if len(asked) > 0 {
+	again.Body = http.NoBody
+	if len(bytes.TrimSpace(asked)) > 0 {
+		again.Body = io.NopCloser(bytes.NewReader(asked))
 		again.Header.Set("Content-Type", "application/json")
 	}
 	o.check(again, res, route, params)
