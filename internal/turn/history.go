@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/belayrun/belay/internal/agent"
 )
@@ -104,8 +105,11 @@ func repair(events []agent.Event, turn string) *history {
 			continue
 		}
 		calls := wholeCalls(m.Calls, h.ids)
-		if m.Role == agent.RoleAssistant && m.Text == "" && len(calls) == 0 {
-			continue
+		if m.Role == agent.RoleAssistant && strings.TrimSpace(m.Text) == "" {
+			m.Text = "" // providers refuse blank text like none
+			if len(calls) == 0 {
+				continue
+			}
 		}
 		h.prompts = append(h.prompts, agent.Prompt{Role: m.Role, Text: m.Text, Calls: calls})
 		if e.Turn == turn {
