@@ -53,7 +53,7 @@ func TestKilledNode(t *testing.T) {
 	want(t, "model calls", c.provider.Count(), calls) // nothing is run again
 	c.stream(1, "slow", "what now?", map[string]any{"previous_response_id": "resp_" + tool.conv}).rest()
 	r := c.provider.Requests()
-	if last := r[len(r)-1]; last.Rejected != "" || !strings.Contains(last.Last("tool"), "unknown") {
+	if last := r[len(r)-1]; last.Rejected != "" || !strings.Contains(last.Last("tool"), "not confirmed") {
 		t.Errorf("history after the kill: %+v, rejected %q", last.Messages, last.Rejected)
 	}
 	c.whole()

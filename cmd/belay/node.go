@@ -57,12 +57,16 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 	}
 	n.engine = turn.New(cfg)
 	n.gauges(m)
-	if n.listener, err = net.Listen("tcp", s.Addr); err != nil {
+	ping, err := s.ping()
+	if err == nil {
+		n.listener, err = net.Listen("tcp", s.Addr)
+	}
+	if err != nil {
 		store.Close()
 		return nil, fmt.Errorf("BELAY_ADDR: %w", err)
 	}
 	n.server = &http.Server{
-		Handler:           n.handler(reg, m),
+		Handler:           n.handler(reg, m, ping),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute, // longer than a balancer keeps its idle connections
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
@@ -70,9 +74,10 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 	return n, nil
 }
 
-func (n *node) handler(reg *prometheus.Registry, m *metrics.Metrics) http.Handler {
-	routes := client.Routes(client.Config{Engine: n.engine, Store: n.store})
-	routes = append(routes, responses.Routes(responses.Config{Engine: n.engine, Ceiling: n.engine, Store: n.store})...)
+func (n *node) handler(reg *prometheus.Registry, m *metrics.Metrics, ping time.Duration) http.Handler {
+	streams := httpapi.Streams{Ping: ping}
+	routes := client.Routes(client.Config{Engine: n.engine, Store: n.store, Streams: streams})
+	routes = append(routes, responses.Routes(responses.Config{Engine: n.engine, Ceiling: n.engine, Store: n.store, Streams: streams})...)
 	return httpapi.New(httpapi.Config{
 		Auth:         access.New(access.Config{Lookup: n.store}),
 		InvalidToken: access.ErrInvalidToken,

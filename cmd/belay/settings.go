@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,7 @@ type settings struct {
 	Push          string
 	LogLevel      string
 	OutboundAllow string
+	Ping          string // silence after which a stream gets a comment, a duration
 }
 
 func (s *settings) database(c *cobra.Command) {
@@ -41,6 +43,7 @@ func (s *settings) serving(c *cobra.Command, addr string) {
 	f.StringVar(&s.Node, "node", cmp.Or(os.Getenv("BELAY_NODE"), host, "node"), "name of this node (BELAY_NODE)")
 	f.StringVar(&s.Push, "push", cmp.Or(os.Getenv("BELAY_PUSH"), "on"), "on or off: off never uses LISTEN and NOTIFY (BELAY_PUSH)")
 	f.StringVar(&s.LogLevel, "log-level", cmp.Or(os.Getenv("BELAY_LOG_LEVEL"), "info"), "debug, info, warn or error (BELAY_LOG_LEVEL)")
+	f.StringVar(&s.Ping, "ping", cmp.Or(os.Getenv("BELAY_PING"), "15s"), "how long a stream is silent before it gets a comment; less than any proxy's idle timeout (BELAY_PING)")
 	f.StringVar(&s.OutboundAllow, "outbound-allow", os.Getenv("BELAY_OUTBOUND_ALLOW"), "hosts and CIDRs that tools may reach although they are private (BELAY_OUTBOUND_ALLOW)")
 }
 
@@ -53,6 +56,9 @@ func (s *settings) check() error {
 		return fmt.Errorf("BELAY_PUSH must be on or off, not %q", s.Push)
 	}
 	if _, err := s.level(); err != nil {
+		return err
+	}
+	if _, err := s.ping(); err != nil {
 		return err
 	}
 	for _, e := range strings.Split(s.OutboundAllow, ",") {
@@ -71,6 +77,14 @@ func (s *settings) level() (l slog.Level, err error) {
 		return l, fmt.Errorf("BELAY_LOG_LEVEL must be debug, info, warn or error, not %q", s.LogLevel)
 	}
 	return l, nil
+}
+
+func (s *settings) ping() (time.Duration, error) {
+	d, err := time.ParseDuration(cmp.Or(s.Ping, "15s"))
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("BELAY_PING must be a duration like 15s, not %q", s.Ping)
+	}
+	return d, nil
 }
 
 // sealer is nil where no key is set: storing a secret is an error then.

@@ -75,6 +75,7 @@ func stopThrough(t *testing.T, c *cluster, through int) {
 	want(t, "cancelled", a["cancelled"], true)
 	want(t, "run_ids", a["run_ids"], "["+s.run+"]")
 	want(t, "stop_status", a["stop_status"], "stopped")
+	s.rest()
 	for name, f := range map[string]*stream{"sender": s, "same node": here, "other node": there} {
 		e := f.rest()
 		want(t, name+": last event", e.Type, "response.incomplete")

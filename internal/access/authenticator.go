@@ -30,6 +30,10 @@ type Config struct {
 	// Timeout bounds one look-up; the database is taken to be away after it.
 	// Default 1 second.
 	Timeout time.Duration
+	// Patience bounds it for a caller that is remembered: a stop must reach the
+	// turns of this node within its second while the database hangs. Default
+	// 250 ms.
+	Patience time.Duration
 	// Remember bounds how many callers are remembered. Default 10,000.
 	Remember int
 }
@@ -38,7 +42,7 @@ type Config struct {
 // goroutines.
 //
 // Each call asks the database, so a revoked token is refused at once. While the
-// database is away, a caller whom it confirmed within the TTL is let in from
+// database is away, or hangs, a caller whom it confirmed within the TTL is let in from
 // memory: a stop must still abort the turns of this node then, and hardly
 // anything else can be done without the database. The risk taken for it is that
 // a token revoked just before or during an outage is good for up to the TTL more
@@ -55,6 +59,7 @@ func New(cfg Config) *Authenticator {
 	}
 	cfg.TTL = cmp.Or(cfg.TTL, 5*time.Minute)
 	cfg.Timeout = cmp.Or(cfg.Timeout, time.Second)
+	cfg.Patience = min(cmp.Or(cfg.Patience, 250*time.Millisecond), cfg.Timeout)
 	cfg.Remember = cmp.Or(cfg.Remember, 10_000)
 	return &Authenticator{cfg: cfg, seen: newMemory(cfg.Remember)}
 }
@@ -68,7 +73,9 @@ func (a *Authenticator) Authenticate(ctx context.Context, header string) (agent.
 		return agent.Principal{}, err
 	}
 	hash := Hash(secret)
-	token, err := a.lookup(ctx, hash)
+	known, remembered := a.seen.get(key(hash))
+	remembered = remembered && a.stillGood(known)
+	token, err := a.lookup(ctx, hash, remembered)
 	switch {
 	case err == nil:
 		a.seen.put(key(hash), caller{token: token, at: a.cfg.Now()})
@@ -78,17 +85,19 @@ func (a *Authenticator) Authenticate(ctx context.Context, header string) (agent.
 		return agent.Principal{}, fmt.Errorf("%w: it is unknown, has expired or was revoked", ErrInvalidToken)
 	case ctx.Err() != nil:
 		return agent.Principal{}, context.Cause(ctx)
-	case errors.Is(err, agent.ErrUnavailable):
-		if c, ok := a.seen.get(key(hash)); ok && a.stillGood(c) {
-			return principal(c.token), nil
-		}
+	case errors.Is(err, agent.ErrUnavailable) && remembered:
+		return principal(known.token), nil
 	}
 	return agent.Principal{}, fmt.Errorf("look up token: %w", err)
 }
 
 // lookup asks the database, for a bounded time.
-func (a *Authenticator) lookup(ctx context.Context, hash []byte) (agent.Token, error) {
-	ctx, cancel := context.WithTimeout(ctx, a.cfg.Timeout)
+func (a *Authenticator) lookup(ctx context.Context, hash []byte, remembered bool) (agent.Token, error) {
+	limit := a.cfg.Timeout
+	if remembered {
+		limit = a.cfg.Patience
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	token, err := a.cfg.Lookup.TokenByHash(ctx, hash)
 	if err != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, agent.ErrUnavailable) {
