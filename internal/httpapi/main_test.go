@@ -202,3 +202,5 @@ const (
 	session1 = "5e0000000000000000000001"
 	turn1    = "7a0000000000000000000002"
 )
+
+func newLog(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, nil)) }
