@@ -357,7 +357,7 @@ func TestATurnThatEndsWhileItsRowIsReadIsNotRunAgain(t *testing.T) {
 		tn := c.begin(0, turn.Submit{})
 		// The rows are read while the turn runs; their reading ends after it has.
 		slow := func(m string) error {
-			if m == "Strays" && time.Since(began) > 3*time.Second {
+			if m == "Strays" && time.Since(began) >= 3*time.Second {
 				time.Sleep(time.Second)
 			}
 			return nil
