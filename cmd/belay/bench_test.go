@@ -136,7 +136,7 @@ func TestBenchRefusesWhatCannotBeMeant(t *testing.T) {
 		"stop --cancel-url http://x":                "go with --url",
 		"start --url http://x --token=":             "--token",
 		"load --turns 0":                            "--turns must be 1 to 20000, not 0",
-		"load --window 1ms":                         "--window must be 1s to 5m0s, not 1ms",
+		"load --window 1ms":                         "--window must be 1s to 5m, not 1ms",
 		"load --url http://127.0.0.1:1 --token abc": "--model-listen",
 	} {
 		err := execute(t.Context(), append([]string{"bench"}, strings.Fields(args)...), new(bytes.Buffer), new(bytes.Buffer))
