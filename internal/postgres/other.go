@@ -19,11 +19,15 @@ const (
 // readRemains reads what a turn's owner left in the journal: everything but what
 // tools printed, and of the deltas those that no message repeats.
 const readRemains = `
+WITH t AS MATERIALIZED (
+    SELECT t.id, t.session_id, t.first_seq, (
+        SELECT max(m.seq) FROM events m
+        WHERE m.session_id = t.session_id AND m.seq >= t.first_seq AND m.turn_id = t.id AND m.kind = 'message') AS said
+    FROM turns t WHERE t.id = @turn::text
+)
 SELECT e.session_id, e.seq, e.last_seq, e.turn_id, e.kind, e.body, e.at, false, 0::bigint
-FROM turns t JOIN events e ON e.session_id = t.session_id AND e.seq >= t.first_seq AND e.turn_id = t.id
-WHERE t.id = @turn::text AND e.kind <> 'tool.output'
-  AND (e.kind NOT IN ('text.delta', 'reasoning.delta')
-    OR e.seq > (SELECT max(m.seq) FROM events m WHERE m.session_id = t.session_id AND m.seq >= t.first_seq AND m.turn_id = t.id AND m.kind = 'message'))
+FROM t JOIN events e ON e.session_id = t.session_id AND e.seq >= t.first_seq AND e.turn_id = t.id
+WHERE e.kind <> 'tool.output' AND (e.kind NOT IN ('text.delta', 'reasoning.delta') OR e.seq > t.said)
 ORDER BY e.seq`
 
 const readLastNumber = `
