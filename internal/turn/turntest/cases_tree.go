@@ -17,6 +17,8 @@ func treeCases() []storeCase {
 		{name: "a turn that ends takes its children along", run: settleGoesDown},
 		{name: "the children of a dead node's turn are stopped with it", alone: true, run: sweepGoesDown},
 		{name: "the children of a dead node's turn that a stop ends are stopped with it", run: stopOwnerlessGoesDown},
+		{name: "the children of a turn that is closed for its owner are stopped with it", run: closeForGoesDown},
+		{name: "the children of a turn that a new message finds dead are stopped with it", run: takeOwnerlessGoesDown},
 		{name: "a child taken while its parent is stopped is refused or stopped", run: childAgainstStop},
 	}
 }
@@ -173,6 +175,21 @@ func stopOwnerlessGoesDown(f *fixture) {
 	f.want(res.Cancelled && res.Ended, "stop %+v", res)
 	f.want(f.turn(x.parent.Lease.Turn).StopReason == agent.ReasonCancelled, "parent %+v", f.turn(x.parent.Lease.Turn))
 	f.stopped(x, agent.DetailParentStopped)
+}
+
+func closeForGoesDown(f *fixture) {
+	x := f.family(f.node("a"), f.node("b"))
+	_, ok := f.closeFor(x.parent.Lease)
+	f.want(ok, "the leg was not closed")
+	f.stopped(x, agent.DetailParentLost)
+}
+
+func takeOwnerlessGoesDown(f *fixture) {
+	a, b := f.node("a"), f.node("b")
+	x := f.family(a, b)
+	f.kill(a)
+	f.take(f.begin(x.parent.Session, b)).answer("the next turn")
+	f.stopped(x, agent.DetailParentLost)
 }
 
 func childAgainstStop(f *fixture) {

@@ -247,13 +247,16 @@ func (w *world) settled(l *wleg, c agent.Closing, closed agent.Closed, err error
 
 // stopStep stops the turn that a door has found, however late.
 func (w *world) stopStep() (step, bool) {
-	if len(w.order) == 0 {
+	var taken []*wturn
+	for _, id := range w.order {
+		if t := w.turns[id]; t.leg != nil {
+			taken = append(taken, t)
+		}
+	}
+	if len(taken) == 0 {
 		return step{}, false
 	}
-	t := w.turns[rapid.SampledFrom(w.order[max(0, len(w.order)-3):]).Draw(w.rt, "turn")]
-	if t.leg == nil {
-		return step{}, false
-	}
+	t := rapid.SampledFrom(taken[max(0, len(taken)-3):]).Draw(w.rt, "turn")
 	w.stops++
 	by := fmt.Sprintf("stop-%d:%s", w.stops, t.leg.Lease.Turn)
 	withdraw := rapid.Bool().Draw(w.rt, "withdraw")

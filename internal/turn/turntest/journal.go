@@ -69,19 +69,31 @@ func (m *Memory) Events(ctx context.Context, session string, after int64, limit 
 	})
 }
 
+// eventsAfter returns the events above a number, of at most limit rows; a
+// negative limit is none.
 func (m *Memory) eventsAfter(session string, after int64, limit int) ([]agent.Event, error) {
 	s := m.sessions[session]
 	if s == nil {
 		return nil, nil
 	}
-	events, err := s.events(func(r memRow) bool {
-		if r.Last <= after || limit == 0 {
-			return false
+	from, _ := slices.BinarySearchFunc(s.rows, after, func(r memRow, after int64) int {
+		if r.Last <= after {
+			return -1
 		}
-		limit--
-		return true
+		return 1
 	})
-	return slices.DeleteFunc(events, func(e agent.Event) bool { return e.Seq <= after }), err
+	rows := s.rows[from:]
+	if limit >= 0 && limit < len(rows) {
+		rows = rows[:limit]
+	}
+	var events []agent.Event
+	var err error
+	for _, r := range rows {
+		if events, err = r.Unpack(events, session); err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(events, func(e agent.Event) bool { return e.Seq <= after }), nil
 }
 
 // News implements turn.Reader.
