@@ -41,8 +41,8 @@ const (
 	// maxExpanded bounds what is read through aliases, in bytes of text and a cost
 	// for each node: a few aliases can stand for more than any memory holds.
 	maxExpanded = 10 << 20
-	nodeCost    = 64
-	mergeCost   = 256
+	nodeCost    = 128
+	mergeCost   = 1024
 	// maxEntries bounds a list, or a mapping of the writer's own names.
 	maxEntries = 1000
 )
