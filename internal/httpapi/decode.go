@@ -230,7 +230,7 @@ func describe(t reflect.Type) string {
 
 func wrongType(v any, want, path string) error {
 	got := "an object"
-	switch v.(type) {
+	switch v := v.(type) {
 	case nil:
 		got = "null"
 	case string:
@@ -238,7 +238,7 @@ func wrongType(v any, want, path string) error {
 	case bool:
 		got = "a boolean"
 	case json.Number:
-		got = "the number " + clip(v.(json.Number).String())
+		got = "the number " + clip(v.String())
 	case []any:
 		got = "a list"
 	}
