@@ -91,7 +91,7 @@ func (c *cluster) begin(n int, s turn.Submit) agent.Turn {
 	if s.Principal.ID == "" {
 		s.Principal = alice
 	}
-	if s.Agent == "" {
+	if s.Agent == "" && s.Session == "" {
 		s.Agent = "a"
 	}
 	if s.Input == "" {
