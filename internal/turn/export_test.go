@@ -13,3 +13,16 @@ func (e *Engine) Relics() int {
 	defer e.mu.Unlock()
 	return len(e.abandoned)
 }
+
+// Kept counts the events of a session that are in memory for followers.
+func (e *Engine) Kept(session string) int {
+	e.hub.mu.Lock()
+	defer e.hub.mu.Unlock()
+	t := e.hub.tails[session]
+	if t == nil {
+		return 0
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.events)
+}
