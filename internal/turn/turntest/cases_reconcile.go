@@ -60,6 +60,7 @@ func straysAdopted(f *fixture) {
 			want = claimed
 		}
 		f.want(l.Lease == want.Lease && l.seq == want.seq && l.Turn.Spec.Model == "m", "stray %+v, it was taken as %+v", stray, want.Leg)
+		f.sameEvents(stray.Events, want.Events)
 		stop, err := l.look()
 		f.want(err == nil && stop == nil, "the first look: %v, %v", stop, err)
 		l.append(l.say("adop", "ted"))

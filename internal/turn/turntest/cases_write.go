@@ -216,6 +216,10 @@ func recordTwice(f *fixture) {
 	f.want(len(got) == 1 && got[0].ID == a.ID && got[0].Type == a.Type && got[0].State == agent.ActionOpen, "actions %+v", got)
 	f.want(string(got[0].Arguments) == `{"q":"?"}` && got[0].Session == l.Session.ID, "action %+v", got[0])
 	f.want(len(f.events(l.Session.ID)) == 3, "journal %v", f.kinds(l.Session.ID, 0))
+	l.decide(a.ID, agent.ActionApproved)
+	f.check(l.tryRecord(rows, a))
+	got = f.actions(l.Lease.Turn)
+	f.want(len(got) == 1 && got[0].State == agent.ActionApproved, "a record that was late opened a decided action: %+v", got)
 }
 
 // Rule first_look.

@@ -56,6 +56,7 @@ type world struct {
 	rt      *rapid.T
 	session agent.Session
 	nodes   []string
+	dead    []string
 	legs    []*wleg
 	order   []string // turns, in the order they were sent
 	turns   map[string]*wturn
@@ -109,25 +110,31 @@ func (w *world) group(n int) {
 }
 
 // round lets the newest leg wait for a person, who agrees, and the turn go on in
-// another leg: few random orders get so far.
+// another leg, or a part of that: few random orders get so far.
 func (w *world) round() {
 	w.epoch++
 	if len(w.legs) == 0 {
-		w.do(w.newTurn(w.nodes[0]))
+		w.do(w.newTurn(w.nodes[0], false))
 	}
 	if len(w.legs) == 0 {
 		return
 	}
 	l := w.legs[len(w.legs)-1]
+	far := rapid.IntRange(1, 3).Draw(w.rt, "far")
 	w.do(w.ask(l))
 	w.do(w.settle(l, agent.Waiting))
+	if far == 1 {
+		return
+	}
 	for i, by := range w.actions {
 		if by.turn == l.turn {
 			w.do(w.decide(i, agent.ActionApproved))
 		}
 	}
-	s, _ := w.claimStep()
-	w.do(s)
+	if far == 3 {
+		s, _ := w.claimStep()
+		w.do(s)
+	}
 }
 
 // do sends one statement alone.
@@ -151,7 +158,14 @@ func (w *world) draw() (step, bool) {
 	return steps[rapid.SampledFrom(names).Draw(w.rt, "step")]()
 }
 
-func (w *world) node() string { return rapid.SampledFrom(w.nodes).Draw(w.rt, "node") }
+// node draws an id; now and then one that is dead, as of a process that does not
+// know it yet.
+func (w *world) node() (id string, dead bool) {
+	if len(w.dead) > 0 && rapid.IntRange(0, 5).Draw(w.rt, "dead") == 0 {
+		return rapid.SampledFrom(w.dead).Draw(w.rt, "node"), true
+	}
+	return rapid.SampledFrom(w.nodes).Draw(w.rt, "node"), false
+}
 
 // anyLeg draws a leg that a node has or had, mostly a late one.
 func (w *world) anyLeg() *wleg {

@@ -12,14 +12,18 @@ import (
 
 func (w *world) takeStep() (step, bool) { return w.newTurn(w.node()), true }
 
-func (w *world) queueStep() (step, bool) { return w.newTurn(""), true }
+func (w *world) queueStep() (step, bool) { return w.newTurn("", false), true }
 
-func (w *world) newTurn(node string) step {
+func (w *world) newTurn(node string, dead bool) step {
 	b := w.begin(w.session, node)
 	b.NoSupersede = rapid.Bool().Draw(w.rt, "no supersede")
 	t := &wturn{begin: b}
 	w.turns[b.Turn.ID], w.order = t, append(w.order, b.Turn.ID)
-	return w.sendTake(t)
+	s := w.sendTake(t)
+	return step{s.send, func() {
+		s.learn()
+		w.want(!dead || t.leg == nil, "tool: dead node %s took %s", node, b.Turn.ID)
+	}}
 }
 
 // retakeStep sends a take again, as after a reply that was lost.
@@ -61,13 +65,14 @@ func (w *world) sendTake(t *wturn) step {
 }
 
 func (w *world) claimStep() (step, bool) {
-	node := w.node()
+	node, dead := w.node()
 	var l *leg
 	var ok bool
 	var err error
 	return step{
 		func() { l, ok, err = w.tryClaim(node) },
 		func() {
+			w.want(!dead || !ok, "tool: dead node %s claimed", node)
 			w.want(err == nil || errors.Is(err, agent.ErrNodeDead), "claim: %v", err)
 			if !ok {
 				return
@@ -311,14 +316,14 @@ func (w *world) dieStep() (step, bool) {
 		func() {
 			w.check(err)
 			if w.nodes[i] == dead {
-				w.nodes[i] = w.fixture.node("again")
+				w.nodes[i], w.dead = w.fixture.node("again"), append(w.dead, dead)
 			}
 		},
 	}, true
 }
 
 func (w *world) sweepStep() (step, bool) {
-	node := w.node()
+	node, _ := w.node()
 	var s agent.Swept
 	var ok bool
 	var err error
