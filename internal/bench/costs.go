@@ -16,6 +16,8 @@ const (
 	flushes    = "belay_flush_seconds_count"
 	flushTime  = "belay_flush_seconds_sum"
 	flushRows  = "belay_flush_rows_sum"
+	heardPush  = `belay_stop_seconds_count{path="push",stage="told"}`
+	heardPoll  = `belay_stop_seconds_count{path="poll",stage="told"}`
 )
 
 // looked is what everything had used and done at a moment.
@@ -124,6 +126,14 @@ func (s *stage) costs(from, to looked) {
 		both := moved(from, to, 0, nodeCPU) + moved(from, to, 1, nodeCPU)
 		s.report.add(Value(s.name+"CPU of nodes for an event", both/float64(got)*1e6, "µs"))
 	}
+}
+
+// heard reports how the nodes heard of the stage's stops.
+func (s *stage) heard(from, to looked) {
+	s.report.add(
+		Value(s.name+"of these, heard of by push", moved(from, to, 0, heardPush)+moved(from, to, 1, heardPush), ""),
+		Value(s.name+"of these, heard of by the poll", moved(from, to, 0, heardPoll)+moved(from, to, 1, heardPoll), ""),
+	)
 }
 
 // transactions reports what the whole stage cost the database.

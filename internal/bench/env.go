@@ -54,6 +54,9 @@ func (e *Env) report(bench string) *Report {
 		Rows: []Row{}, Ratios: []Row{}, Misses: []string{}, Notes: []string{},
 	}
 	r.Notes = append(r.Notes, e.Notes...)
+	if load := loadAverage(); load != "" {
+		r.note("load average when it began: %s; what else runs here is in the figures", load)
+	}
 	return r
 }
 

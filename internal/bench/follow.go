@@ -38,6 +38,8 @@ type Follower struct {
 	first  chan time.Time // gets the moment of the first text
 	done   chan struct{}
 
+	idle bool // between deltas: there is time to be lazy
+
 	// To be read after done only.
 	ages []time.Duration
 	gaps int64 // chunks that are missing before one that came
@@ -134,7 +136,7 @@ func terminal(event string, data []byte) End {
 // next call.
 func (f *Follower) event(r *bufio.Reader, data bool) (event string, _ []byte, err error) {
 	for {
-		if f.how.Every > 0 && event == "" && r.Buffered() == 0 && f.Deltas() > 0 {
+		if f.idle && event == "" && r.Buffered() == 0 {
 			time.Sleep(f.how.Every)
 		}
 		line, err := r.ReadSlice('\n')
@@ -145,6 +147,7 @@ func (f *Follower) event(r *bufio.Reader, data bool) (event string, _ []byte, er
 		switch {
 		case bytes.HasPrefix(line, []byte("event: ")):
 			event = known(bytes.TrimSpace(line[len("event: "):]))
+			f.idle = event == deltaEvent && f.how.Every > 0
 			if !data && event == deltaEvent {
 				return event, nil, nil
 			}

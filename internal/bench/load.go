@@ -150,6 +150,10 @@ func (s *stage) run(ctx context.Context) error {
 	s.transactions(before, after)
 	s.report.add(
 		Times(s.name+fmt.Sprintf("stop to provider closed, %d at once, other node", len(stops.times)), NewDist(stops.times), limitMass),
+		Times(s.name+"stop to its answer", NewDist(stops.answered), Limit{}),
+	)
+	s.heard(before, after)
+	s.report.add(
 		None(s.name+"stops missed", stops.missed),
 		None(s.name+"turns that lost or repeated an event", lost),
 	)
@@ -229,8 +233,8 @@ func (s *stage) window(ctx context.Context) (from, to looked, err error) {
 
 // massStop is what a stop of many turns at once came to.
 type massStop struct {
-	times  []time.Duration
-	missed int
+	times, answered []time.Duration
+	missed          int
 }
 
 // stopMass stops turns at once, each through the node that does not run it.
@@ -248,7 +252,7 @@ func (s *stage) stopMass(ctx context.Context) massStop {
 		t.via = s.pair.URLs[1-t.node]
 		wg.Go(func() {
 			<-gun
-			d, err := s.stopOne(ctx, t)
+			closed, answered, err := s.stopOne(ctx, t)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -256,7 +260,7 @@ func (s *stage) stopMass(ctx context.Context) massStop {
 				s.report.miss("%s%v", s.name, err)
 				return
 			}
-			m.times = append(m.times, d)
+			m.times, m.answered = append(m.times, closed), append(m.answered, answered)
 		})
 	}
 	pause(ctx, 50*time.Millisecond)
@@ -265,17 +269,19 @@ func (s *stage) stopMass(ctx context.Context) massStop {
 	return m
 }
 
-func (s *stage) stopOne(ctx context.Context, t *loadTurn) (time.Duration, error) {
+// stopOne times the closing of the provider's connection and the stop's answer.
+func (s *stage) stopOne(ctx context.Context, t *loadTurn) (closed, answered time.Duration, err error) {
 	sent := time.Now()
 	answer, err := s.client.Stop(ctx, t.via, t.f)
+	answered = time.Since(sent)
 	if err != nil || !answer.Cancelled {
-		return 0, fmt.Errorf("a stop was answered %+v, %v", answer, err)
+		return 0, 0, fmt.Errorf("a stop was answered %+v, %v", answer, err)
 	}
 	select {
 	case at := <-t.call.Closed():
-		return at.Sub(sent), nil
+		return at.Sub(sent), answered, nil
 	case <-time.After(missed):
-		return 0, fmt.Errorf("the provider's connection was not closed within %s of a stop", missed)
+		return 0, 0, fmt.Errorf("the provider's connection was not closed within %s of a stop", missed)
 	}
 }
 

@@ -32,6 +32,13 @@ func cpuName() string {
 	return ""
 }
 
+// loadAverage is that of the last minute, empty where it is not known.
+func loadAverage() string {
+	b, _ := os.ReadFile("/proc/loadavg")
+	load, _, _ := strings.Cut(string(b), " ")
+	return load
+}
+
 // TreeCPU is what a process, its living children and those that it has waited
 // for have used; 0 where that can't be read.
 func TreeCPU(pid int) time.Duration {

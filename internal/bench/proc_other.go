@@ -15,5 +15,7 @@ func threadCPU() time.Duration { return 0 }
 
 func cpuName() string { return "" }
 
+func loadAverage() string { return "" }
+
 // TreeCPU is not known here.
 func TreeCPU(int) time.Duration { return 0 }

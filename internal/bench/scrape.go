@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// scrape reads a node's /metrics: the sums of all series of a name.
+// scrape reads a node's /metrics: every series, and the sum of a name's series.
 func (c *Client) scrape(ctx context.Context, node string) (map[string]float64, error) {
 	resp, err := c.get(ctx, node+"/metrics")
 	if err != nil {
@@ -29,9 +29,14 @@ func (c *Client) scrape(ctx context.Context, node string) (map[string]float64, e
 		if i < 0 || strings.HasPrefix(line, "#") {
 			continue
 		}
-		name, _, _ := strings.Cut(line[:i], "{")
-		if v, err := strconv.ParseFloat(line[i+1:], 64); err == nil {
-			out[name] += v
+		name, _, labels := strings.Cut(line[:i], "{")
+		v, err := strconv.ParseFloat(line[i+1:], 64)
+		if err != nil {
+			continue
+		}
+		out[name] += v
+		if labels {
+			out[line[:i]] = v
 		}
 	}
 	return out, s.Err()
