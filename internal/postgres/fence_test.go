@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -28,7 +29,9 @@ func TestAppendSkipsASlotThatIsLockedAndStoresTheOthers(t *testing.T) {
 	lost.Fence++
 	tx := b.hold(locked.Lease.Session)
 	batch := func(l agent.Lease) agent.Batch { return agent.Batch{Lease: l, Rows: deltas(l.Turn, 2, 3)} }
-	stored, err := b.Append(b.ctx, []agent.Batch{batch(locked.Lease), batch(lost), batch(free.Lease)})
+	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+	defer cancel()
+	stored, err := b.Append(ctx, []agent.Batch{batch(locked.Lease), batch(lost), batch(free.Lease)})
 	b.check(err)
 	if !slices.Equal(stored, []bool{false, false, true}) {
 		t.Errorf("stored %v", stored)
