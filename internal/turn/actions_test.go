@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/belayrun/belay/internal/agent"
@@ -30,6 +31,7 @@ func (c *cluster) paused(n int) (agent.Turn, []string) {
 	if !ok || len(p.Actions) != n {
 		c.t.Fatalf("the turn does not wait: %+v", ev[len(ev)-1].Body)
 	}
+	synctest.Wait()
 	if s := c.mem.Slot(tn.Session); s.State != agent.SlotWaiting || s.Lease.Node != "" {
 		c.t.Errorf("slot %+v", s)
 	}
@@ -69,7 +71,7 @@ func TestAnApprovedCallRunsOnceAndTheTurnGoesOn(t *testing.T) {
 					t.Fatal("ran before it was approved")
 				}
 				live := c.follow(1-through, tn.Session, tn.FirstSeq-1)
-				time.Sleep(time.Hour)
+				time.Sleep(5 * time.Minute)
 				for range 2 { // pressed twice
 					c.decide(through, ids[0], agent.ActionApproved)
 				}

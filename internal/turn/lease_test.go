@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -120,35 +121,36 @@ func TestNoModelCallBeginsWhileTheLeaseIsStale(t *testing.T) {
 type flaky struct {
 	turn.Models
 	turn.Tools
-	fail *bool
+	away *atomic.Bool
 }
 
 func (f flaky) Model(ctx context.Context, p, key string) (agent.Model, turn.Model, error) {
-	if *f.fail {
+	if f.away.Load() {
 		return agent.Model{}, nil, errAway
 	}
 	return f.Models.Model(ctx, p, key)
 }
 
 func (f flaky) Open(ctx context.Context, s agent.Session, refs []agent.ToolRef) ([]agent.Tool, error) {
-	if *f.fail {
+	if f.away.Load() {
 		return nil, errAway
 	}
 	return f.Tools.Open(ctx, s, refs)
 }
 
 func TestModelsAndToolsThatCannotBeLookedUpNowAreWaitedFor(t *testing.T) {
-	fail := true
+	var gone atomic.Bool
+	gone.Store(true)
 	run(t, 1, func(t *testing.T, c *cluster) {
 		c.model.Reply(turntest.Answer("ok")...)
 		tn := c.tool(0)
 		time.Sleep(3 * time.Second)
-		fail = false
+		gone.Store(false)
 		if e := last(c.end(0, tn)); e.Status != agent.StatusCompleted {
 			t.Errorf("ended %+v", e.Error)
 		}
 	}, func(c *turn.Config) {
-		f := flaky{c.Models, turntest.Toolbox{}, &fail}
+		f := flaky{c.Models, turntest.Toolbox{}, &gone}
 		c.Models, c.Tools = f, f
 	})
 }
