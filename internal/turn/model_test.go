@@ -99,6 +99,19 @@ func TestRetriesAreBoundedAndThenTheFallbackIsDialled(t *testing.T) {
 	}, func(c *turn.Config) { second = turntest.NewModel(t); withFallback(second)(c) })
 }
 
+func TestARefusalIsNotTriedAgainButTheFallbackIsDialled(t *testing.T) {
+	var second *turntest.Model
+	run(t, 1, func(t *testing.T, c *cluster) {
+		c.model.Reply(turntest.Fail(refused()))
+		second.Reply(turntest.Fail(refused()))
+		tn := c.tool(0)
+		e := last(c.end(0, tn))
+		if e.Status != agent.StatusFailed || e.Error.Code != agent.CodeModelAuth || len(c.model.Calls()) != 1 || len(second.Calls()) != 1 {
+			t.Errorf("ended %+v after %d and %d calls", e.Error, len(c.model.Calls()), len(second.Calls()))
+		}
+	}, func(c *turn.Config) { second = turntest.NewModel(t); withFallback(second)(c) })
+}
+
 func TestNothingIsTriedAgainOnceADeltaHasCome(t *testing.T) {
 	var second *turntest.Model
 	run(t, 1, func(t *testing.T, c *cluster) {
