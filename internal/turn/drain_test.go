@@ -147,6 +147,7 @@ func TestATakeThatRacesADrainIsRunOrRefused(t *testing.T) {
 				if e := c.ended(tn); e.Status != agent.StatusCompleted {
 					t.Errorf("ended %+v", e.Error)
 				}
+				synctest.Wait()
 				if n := c.nodes[0].Running(); n != 0 {
 					t.Errorf("%d turns run on a node that has left", n)
 				}
