@@ -21,6 +21,7 @@ func program(t *testing.T, cmd *exec.Cmd) *lines {
 	out := newLines()
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	cmd.WaitDelay = time.Second
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("%v (make test installs it)", err)
 	}
@@ -183,6 +184,7 @@ func TestBehindNginx(t *testing.T) {
 	dir := t.TempDir()
 	port := freePort(t)
 	conf := fmt.Sprintf(`daemon off;
+master_process off;
 pid %[1]s/pid;
 error_log stderr;
 events {}

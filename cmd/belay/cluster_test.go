@@ -22,6 +22,7 @@ import (
 
 	"github.com/belayrun/belay/internal/access"
 	"github.com/belayrun/belay/internal/agent"
+	"github.com/belayrun/belay/internal/httpapi/httpapitest"
 	"github.com/belayrun/belay/internal/manifest"
 	"github.com/belayrun/belay/internal/openai/openaitest"
 	"github.com/belayrun/belay/internal/postgres"
@@ -57,7 +58,8 @@ type cluster struct {
 	provider *openaitest.Provider
 	model    *httptest.Server
 	project  string
-	token    string // may do everything
+	http     *http.Client // holds every exchange to api/client.yaml
+	token    string       // may do everything
 	nodes    []*process
 }
 
@@ -81,6 +83,7 @@ func newCluster(t *testing.T, n int, env ...string) *cluster {
 		c.model.CloseClientConnections()
 		c.model.Close()
 	})
+	c.http = &http.Client{Transport: httpapitest.NewOracle(t, http.DefaultTransport)}
 	c.seed()
 	c.token = c.newToken("test", agent.Permissions...)
 	for i := range n {
@@ -269,7 +272,7 @@ func (c *cluster) request(ctx context.Context, base, token, method, path string,
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := c.http.Do(req)
 	if err != nil {
 		c.t.Fatalf("%s %s: %v", method, path, err)
 	}

@@ -88,11 +88,12 @@ func dev(ctx context.Context, o *devOptions, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	return o.serve(ctx, addrs, log, func() { greet(out, addrs, token, o.DatabaseURL) })
+	return o.serve(ctx, addrs, log, func(addrs []string) { greet(out, addrs, token, o.DatabaseURL) })
 }
 
-// serve runs the nodes; ready is called when all of them have their ports.
-func (o *devOptions) serve(ctx context.Context, addrs []string, log *slog.Logger, ready func()) error {
+// serve runs the nodes; ready is called when all of them have their ports, with
+// the addresses that they got.
+func (o *devOptions) serve(ctx context.Context, addrs []string, log *slog.Logger, ready func([]string)) error {
 	fl := newFlight(os.TempDir(), log)
 	defer fl.close()
 	g, ctx := errgroup.WithContext(ctx)
@@ -110,10 +111,11 @@ func (o *devOptions) serve(ctx context.Context, addrs []string, log *slog.Logger
 		}
 		nodes = append(nodes, n)
 	}
-	for _, n := range nodes {
+	for i, n := range nodes {
+		addrs[i] = n.listener.Addr().String()
 		g.Go(func() error { return n.run(ctx) })
 	}
-	ready()
+	ready(addrs)
 	return g.Wait()
 }
 
@@ -193,24 +195,37 @@ func applyDemo(ctx context.Context, store *postgres.Store, project, modelURL str
 	return err
 }
 
-// greet prints what to do next. Everything that varies is in three variables,
-// so that the lines below can be pasted as they are.
+// greet prints what to do next, to be pasted as it is: the first lines set what
+// the others use.
 func greet(out io.Writer, addrs []string, token, database string) {
-	stop := addrs[len(addrs)-1]
-	fmt.Fprintf(out, "\nBelay runs on %s. Database: %s\n\n", strings.Join(addrs, ", "), database)
-	fmt.Fprintf(out, "  export BELAY_URL=http://%s BELAY_TOKEN=%s\n\n", addrs[0], token)
-	fmt.Fprint(out, "Stream a turn (the first event carries its id, resp_…):\n\n"+
-		"  curl -N $BELAY_URL/api/client/v1/agents/responses -H \"Authorization: Bearer $BELAY_TOKEN\" -d '{\"model\":\"demo\",\"input\":\"/slow 200\",\"stream\":true}' -H 'Content-Type: application/json'\n\n")
-	fmt.Fprintf(out, "Stop it from another terminal%s:\n\n"+
-		"  curl -X POST \"http://%s/api/client/v1/agents/responses/resp_…/cancel?wait_ms=2000\" -H \"Authorization: Bearer $BELAY_TOKEN\"\n\n", through(addrs), stop)
-	fmt.Fprint(out, "Read what was kept:\n\n"+
-		"  curl $BELAY_URL/api/client/v1/agents/conversations/…/messages -H \"Authorization: Bearer $BELAY_TOKEN\"\n\n"+
-		"Ctrl-C ends it; the data stays.\n")
+	stop, where := addrs[len(addrs)-1], ""
+	if len(addrs) > 1 {
+		where = ", through the other node"
+	}
+	fmt.Fprintf(out, greeting, strings.Join(addrs, " and "), database, addrs[0], stop, token, where)
 }
 
-func through(addrs []string) string {
-	if len(addrs) > 1 {
-		return ", through another node"
-	}
-	return ""
-}
+const greeting = `
+Belay runs on %[1]s. Ctrl-C ends it; the data stays.
+Database: %[2]s
+
+In another terminal, or two:
+
+  export BELAY_URL=http://%[3]s/api/client/v1 BELAY_STOP_URL=http://%[4]s/api/client/v1
+  export BELAY_TOKEN=%[5]s
+  auth="Authorization: Bearer $BELAY_TOKEN"
+  newest() { curl -s "$BELAY_URL/agents/conversations?limit=1" -H "$auth" | grep -oE '[0-9a-f]{24}' | head -1; }
+
+Stream a turn:
+
+  curl -N "$BELAY_URL/agents/responses" -H "$auth" -H 'Content-Type: application/json' -d '{"model":"demo","input":"/slow 300","stream":true}'
+
+Stop it%[6]s:
+
+  curl -X POST "$BELAY_STOP_URL/agents/conversations/$(newest)/cancel?wait_ms=2000" -H "$auth"
+
+Read what was kept:
+
+  curl "$BELAY_URL/agents/conversations/$(newest)/messages" -H "$auth"
+
+`

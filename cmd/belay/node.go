@@ -21,6 +21,7 @@ import (
 	"github.com/belayrun/belay/internal/httpapi/client"
 	"github.com/belayrun/belay/internal/httpapi/responses"
 	"github.com/belayrun/belay/internal/metrics"
+	"github.com/belayrun/belay/internal/openai"
 	"github.com/belayrun/belay/internal/postgres"
 	"github.com/belayrun/belay/internal/tool"
 	"github.com/belayrun/belay/internal/turn"
@@ -44,6 +45,7 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 	if err != nil {
 		return nil, err
 	}
+	openai.WarmUp()
 	n := &node{log: log, store: store, models: newModels(store), flight: fl}
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -67,6 +67,7 @@ type Batch struct {
 // Decision is a person's word on an action.
 type Decision struct {
 	Action    string
+	Type      ActionType  // what it is a word on; empty: either
 	State     ActionState // approved, denied or expired
 	By        string
 	Answer    string

@@ -65,6 +65,7 @@ func (e *Engine) prepare(ctx context.Context, s Submit) (agent.Begin, error) {
 		return b, err
 	}
 	spec := s.Overrides.Apply(cfg)
+	spec.Execution.CallbackSecret = "" // a turn's row keeps no secret
 	if err := spec.Validate(""); err != nil {
 		return b, err
 	}

@@ -222,7 +222,8 @@ func (e *Engine) awaitClose(ctx context.Context, l agent.Lease) bool {
 // node. Approvals need agent.approve, questions the session.
 //
 // Errors: agent.ErrNotFound, agent.ErrForbidden, agent.DecidedError with the
-// decision that stands (an equal one is no error), agent.ErrUnavailable.
+// decision that stands (an equal one is no error), agent.FieldError for a word
+// that does not go with the action, agent.ErrUnavailable.
 func (e *Engine) Decide(ctx context.Context, p agent.Principal, d agent.Decision) (agent.Action, error) {
 	a, s, err := e.store.Action(ctx, d.Action)
 	if err != nil {
@@ -231,6 +232,9 @@ func (e *Engine) Decide(ctx context.Context, p agent.Principal, d agent.Decision
 	if err := mayDecide(p, a, s); err != nil {
 		return agent.Action{}, err
 	}
+	if d.Type != "" && d.Type != a.Type {
+		return agent.Action{}, &agent.FieldError{Field: "decision", Message: wordsFor[a.Type]}
+	}
 	d.By = p.ID
 	a, queued, err := e.store.Decide(ctx, d)
 	if queued {
@@ -238,6 +242,12 @@ func (e *Engine) Decide(ctx context.Context, p agent.Principal, d agent.Decision
 		e.notify(agent.Hint{Kind: agent.HintQueue})
 	}
 	return a, err
+}
+
+// wordsFor says which decisions there are about an action.
+var wordsFor = map[agent.ActionType]string{
+	agent.ActionApproval: "must be approve or reject: this is an approval",
+	agent.ActionQuestion: "must be answer or reject: this is a question",
 }
 
 func mayDecide(p agent.Principal, a agent.Action, s agent.Session) error {

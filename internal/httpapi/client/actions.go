@@ -115,6 +115,7 @@ func decision(in apigen.DecisionRequest, by, action string) (agent.Decision, err
 	}
 	switch in.Decision {
 	case "approve":
+		out.Type = agent.ActionApproval
 		out.Answer, out.Arguments = text(in.Comment), in.Arguments
 		if len(in.Arguments) > 0 && in.Arguments[0] != '{' {
 			return out, httpapi.Invalid("arguments", "must be an object")
@@ -122,6 +123,7 @@ func decision(in apigen.DecisionRequest, by, action string) (agent.Decision, err
 	case "reject":
 		out.Answer, out.State = text(in.Comment), agent.ActionDenied
 	case "answer":
+		out.Type = agent.ActionQuestion
 		if out.Answer = text(in.Answer); out.Answer == "" {
 			return out, httpapi.Invalid("answer", "is required: the answer to the question")
 		}
