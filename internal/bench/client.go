@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Client calls nodes and, past them, the model. It never retries.
+// Client calls nodes and, past them, the model. It does not retry.
 type Client struct {
 	http  *http.Client
 	token string

@@ -20,6 +20,7 @@ const (
 	lazy       = 400 * time.Millisecond
 	settleLoad = 2 * time.Second // from the last begin to the window
 	endLimit   = 60 * time.Second
+	begins     = 5  // times that a turn is asked for before the run is given up
 	attentive  = 20 // one follower in so many reads at once
 )
 
@@ -102,6 +103,8 @@ type stage struct {
 	name  string
 	turns []*loadTurn
 
+	refused atomic.Int64 // begins
+
 	heap, live, stacks, rss []float64 // samples of the first node
 }
 
@@ -134,7 +137,10 @@ func (s *stage) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.report.add(Value(s.name+"begun per second", float64(s.n)/begun.Seconds(), "/s"))
+	s.report.add(
+		Value(s.name+"begun per second", float64(s.n)/begun.Seconds(), "/s"),
+		None(s.name+"begins refused, and sent again", int(s.refused.Load())),
+	)
 	s.streamed(from, to)
 	s.env.Say("%d turns: stopping %d at once", s.n, min(mass, s.n))
 	stops := s.stopMass(ctx)
@@ -193,8 +199,15 @@ func (s *stage) beginOne(ctx context.Context, i int) (*loadTurn, error) {
 		how = Reading{Age: s.env.Model.age}
 	}
 	var err error
-	if t.f, err = s.client.Ask(ctx, s.pair.URLs[t.node], t.call.Prompt, how); err != nil {
-		return nil, err
+	for try := 1; ; try++ {
+		if t.f, err = s.client.Ask(ctx, s.pair.URLs[t.node], t.call.Prompt, how); err == nil {
+			break
+		}
+		if try == begins || !pause(ctx, 500*time.Millisecond) {
+			return nil, err
+		}
+		s.refused.Add(1) // a node that is too busy says so, and is asked again
+		t.call = s.env.Model.Call(0)
 	}
 	select {
 	case <-t.f.First():

@@ -141,7 +141,7 @@ func (r *Report) note(format string, a ...any) {
 }
 
 // maxMisses bounds the report; how many there were is a figure.
-const maxMisses = 20
+const maxMisses = 5
 
 func (r *Report) miss(format string, a ...any) {
 	if len(r.Misses) < maxMisses {
