@@ -65,6 +65,7 @@ func readPages(f *fixture) {
 			if len(page) == 0 {
 				break
 			}
+			f.want(after > 0 || limit > 2 || len(page) == limit, "the first page of %d rows has %d events", limit, len(page))
 			got = append(got, page...)
 		}
 		f.sameEvents(got, all)

@@ -97,16 +97,20 @@ func settleStopWins(f *fixture) {
 }
 
 func settleLocalStop(f *fixture) {
-	l := f.running(f.node("a"))
-	stop := &agent.Stop{By: "user:bob", Door: agent.DoorA2A, Node: "a", At: now()}
-	closed := l.settle(agent.Closing{
-		End: agent.Outcome{Kind: agent.Stopped, Stop: stop}, Stop: stop, Draft: &agent.Draft{Index: 1, Text: "so far"}, Rows: l.say("so far"),
-	})
-	f.want(closed.Outcome.Kind == agent.Stopped, "closed as %s", closed.Outcome.Kind)
-	t := f.turn(l.Lease.Turn)
-	f.want(t.StopReason == agent.ReasonCancelled && t.Stop != nil && t.Stop.By == "user:bob" && t.Stop.Door == agent.DoorA2A, "turn %+v", t)
-	res := f.stop(l, "user:bob", true)
-	f.want(res.Cancelled && res.Ended, "the row write of that stop: %+v", res)
+	for _, kind := range []agent.OutcomeKind{agent.Stopped, agent.Answered} {
+		l := f.running(f.node("a"))
+		stop := &agent.Stop{By: "user:bob", Door: agent.DoorA2A, Node: "a", At: now()}
+		c := agent.Closing{End: agent.Outcome{Kind: kind}, Stop: stop, Draft: &agent.Draft{Index: 1, Text: "so far"}, Rows: l.say("so far")}
+		if kind == agent.Stopped {
+			c.End.Stop = stop
+		}
+		closed := l.settle(c)
+		f.want(closed.Outcome.Kind == agent.Stopped, "%s: closed as %s", kind, closed.Outcome.Kind)
+		t := f.turn(l.Lease.Turn)
+		f.want(t.StopReason == agent.ReasonCancelled && t.Stop != nil && t.Stop.By == "user:bob" && t.Stop.Door == agent.DoorA2A, "%s: turn %+v", kind, t)
+		res := f.stop(l, "user:bob", true)
+		f.want(res.Cancelled && res.Ended, "%s: the row write of that stop: %+v", kind, res)
+	}
 }
 
 // Rule settle_idem: the reply of the commit may get lost.
@@ -217,7 +221,7 @@ func settleUsage(f *fixture) {
 	cut.Estimated = true
 	f.stop(second, "user:bob", true)
 	c := second.answered("x", second.say("x")...)
-	c.Usage = []agent.Usage{cut}
+	c.Usage = []agent.Usage{usage(2, agent.UsageOK, 10, 3), cut} // one call is counted once
 	second.settle(c)
 	t = f.turn(l.Lease.Turn)
 	want := agent.Tokens{Input: 35, Output: 10, Estimated: true, CostUSD: 0.75}

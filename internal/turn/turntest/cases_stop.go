@@ -108,7 +108,7 @@ func stopQueued(f *fixture) {
 	f.want(end.StopReason == agent.ReasonCancelled && end.Stop != nil && end.Stop.By == "user:bob", "end %+v", end)
 	f.want(seq == q.seq+1, "end is %d, want %d", seq, q.seq+1)
 	found := f.find(q.Session.ID)
-	f.want(found.State == agent.SlotIdle && found.Lease.Turn == "", "slot %+v", found)
+	f.want(found.State == agent.SlotIdle && found.Lease.Turn == "" && found.Lease.Fence > q.Lease.Fence, "slot %+v", found)
 	res = f.stop(q, "user:bob", true)
 	f.want(res.Cancelled && res.Ended, "the same stop again %+v", res)
 	next := f.take(f.begin(q.Session, ""))
