@@ -294,7 +294,10 @@ func (o *benchOptions) ownCluster(ctx context.Context, env *bench.Env, ends *end
 	}
 	env.DatabaseCPU = func() time.Duration { return bench.TreeCPU(postmaster(srv.Dir())) }
 	env.Notes = append(env.Notes, "Postgres is the bench's own, on disk in "+srv.Dir()+", with default settings (fsync on)")
-	env.Open = func(ctx context.Context, push bool) (*bench.Pair, error) { return benchNodes(ctx, srv.URL(), push) }
+	env.Open = func(ctx context.Context, push bool) (*bench.Pair, error) {
+		env.Say("starting two nodes, push %v", push)
+		return benchNodes(ctx, srv.URL(), push)
+	}
 	return measureDatabase(ctx, env, srv.URL(), ends)
 }
 

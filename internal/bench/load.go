@@ -40,7 +40,6 @@ func Load(ctx context.Context, env *Env, o LoadOptions) (*Report, error) {
 	}
 	l := &loadRun{env: env, o: o, client: NewClient(env.Token, env.Agent), report: env.report("load")}
 	defer l.client.Close()
-	env.Say("starting two nodes")
 	pair, err := env.Open(ctx, true)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,6 @@ type StartOptions struct {
 func Start(ctx context.Context, env *Env, o StartOptions) (*Report, error) {
 	s := &startRun{env: env, client: NewClient(env.Token, env.Agent), report: env.report("start")}
 	defer s.client.Close()
-	env.Say("starting two nodes")
 	pair, err := env.Open(ctx, true)
 	if err != nil {
 		return nil, err

@@ -86,7 +86,6 @@ func Stop(ctx context.Context, env *Env, o StopOptions) (*Report, error) {
 
 // phase measures on a pair of nodes; push is what they say of themselves.
 func (s *stopRun) phase(ctx context.Context, push bool, measure func(*Pair) error) (on bool, err error) {
-	s.env.Say("starting two nodes, push %v", push)
 	pair, err := s.env.Open(ctx, push)
 	if err != nil {
 		return false, err
