@@ -161,6 +161,29 @@ func TestStopDuringSettleDecidesTheOutcome(t *testing.T) {
 	})
 }
 
+func TestStopThatIsNotRecordedDuringSettleHasToldNobody(t *testing.T) {
+	eachNode(t, func(t *testing.T, c *cluster, through int) { // 14, 19
+		c.model.Reply(turntest.Answer("done")...)
+		gate := c.mem.Block("Settle")
+		tn := c.begin(0, turn.Submit{})
+		<-gate.Arrived()
+		c.mem.Fail(away("Stop"))
+		go func() {
+			time.Sleep(time.Second)
+			gate.Release()
+		}()
+		_, err := c.nodes[through].Stop(t.Context(), turn.StopRequest{Principal: alice, Session: tn.Session})
+		if e, ok := errors.AsType[*turn.NotRecordedError](err); !ok || e.Told {
+			t.Errorf("answer: %v", err)
+		}
+		c.end(0, tn)
+		if e := c.ended(tn); e.Status != agent.StatusCompleted {
+			t.Errorf("ended %+v", e)
+		}
+		c.mem.Fail(nil)
+	})
+}
+
 func TestStopAfterASettleOfUnknownEndSaysFalse(t *testing.T) {
 	eachNode(t, func(t *testing.T, c *cluster, through int) { // 19
 		c.model.Reply(turntest.Answer("done")...)
