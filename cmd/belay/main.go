@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -38,6 +37,3 @@ func execute(ctx context.Context, args []string, out, errs io.Writer) error {
 	root.AddCommand(devCommand(), serveCommand(), migrateCommand(), applyCommand(), tokenCommand(), mockModelCommand(), doctorCommand(), benchCommand())
 	return root.ExecuteContext(ctx)
 }
-
-// errInterrupted: the command was asked to end before it had begun.
-var errInterrupted = errors.New("interrupted")

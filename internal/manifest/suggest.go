@@ -12,8 +12,8 @@ func suggestField(name string, t reflect.Type) string {
 	if s := didYouMean(name, names); s != "" {
 		return s
 	}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
+		f := f
 		if f.Type.Kind() != reflect.Struct || yamlName(f) == "" {
 			continue
 		}
@@ -26,8 +26,8 @@ func suggestField(name string, t reflect.Type) string {
 
 func fieldNames(t reflect.Type) []string {
 	var names []string
-	for i := range t.NumField() {
-		if n := yamlName(t.Field(i)); n != "" {
+	for field := range t.Fields() {
+		if n := yamlName(field); n != "" {
 			names = append(names, n)
 		}
 	}
