@@ -13,7 +13,6 @@ func suggestField(name string, t reflect.Type) string {
 		return s
 	}
 	for f := range t.Fields() {
-		f := f
 		if f.Type.Kind() != reflect.Struct || yamlName(f) == "" {
 			continue
 		}
