@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -400,9 +401,7 @@ func (s *stream) text() string {
 func (c *cluster) stream(node int, model, input string, extra map[string]any) *stream {
 	c.t.Helper()
 	body := map[string]any{"model": model, "input": input, "stream": true}
-	for k, v := range extra {
-		body[k] = v
-	}
+	maps.Copy(body, extra)
 	s := c.follow(node, http.MethodPost, "/agents/responses", body)
 	r := s.until("response.created").Data["response"].(map[string]any)
 	s.conv, s.run = r["conversation_id"].(string), r["run_id"].(string)

@@ -61,7 +61,7 @@ func (s *settings) check() error {
 	if _, err := s.ping(); err != nil {
 		return err
 	}
-	for _, e := range strings.Split(s.OutboundAllow, ",") {
+	for e := range strings.SplitSeq(s.OutboundAllow, ",") {
 		if e = strings.TrimSpace(e); strings.Contains(e, "/") {
 			if _, err := netip.ParsePrefix(e); err != nil {
 				return fmt.Errorf("BELAY_OUTBOUND_ALLOW: %q is no CIDR", e)

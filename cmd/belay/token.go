@@ -99,7 +99,7 @@ func parsePermissions(list string) ([]agent.Permission, error) {
 		return agent.Permissions, nil
 	}
 	var out []agent.Permission
-	for _, p := range strings.Split(list, ",") {
+	for p := range strings.SplitSeq(list, ",") {
 		p := agent.Permission(strings.TrimSpace(p))
 		if !slices.Contains(agent.Permissions, p) {
 			return nil, fmt.Errorf("--permissions: there is no permission %q; there are: %s", p, join(agent.Permissions))

@@ -413,8 +413,8 @@ func TestRequestFieldsAreThoseOfTheDocument(t *testing.T) {
 		"ResponseRequest": reflect.TypeFor[request](), "InputMessage": reflect.TypeFor[message](), "InputText": reflect.TypeFor[part](),
 	} {
 		var got, want []string
-		for i := range typ.NumField() {
-			got = append(got, typ.Field(i).Tag.Get("json"))
+		for field := range typ.Fields() {
+			got = append(got, field.Tag.Get("json"))
 		}
 		for field := range schemas[name].Value.Properties {
 			want = append(want, field)

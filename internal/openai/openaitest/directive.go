@@ -90,7 +90,7 @@ func (d *directives) applyFault(name string) {
 
 func (d *directives) say(rest string) {
 	d.words = 20
-	for _, f := range strings.Fields(rest) {
+	for f := range strings.FieldsSeq(rest) {
 		k, v, _ := strings.Cut(f, "=")
 		switch k {
 		case "words":
