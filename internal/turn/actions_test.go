@@ -207,6 +207,12 @@ func TestAStopWhileALegGoesOnIsStillHeard(t *testing.T) {
 		if c.model.Open() != 1 {
 			t.Fatal("the leg did not go on")
 		}
+		c.mem.Fail(away())
+		_, err := c.nodes[0].Stop(t.Context(), turn.StopRequest{Principal: alice, Session: tn.Session})
+		if e, ok := errors.AsType[*turn.NotRecordedError](err); !ok || !e.Told {
+			t.Errorf("a stop that can only be told here: %v", err)
+		}
+		c.mem.Fail(nil)
 		if a := c.cancel(0, turn.StopRequest{Session: tn.Session}); !a.Cancelled {
 			t.Errorf("answer %+v", a)
 		}

@@ -156,6 +156,30 @@ func TestATakeThatRacesADrainIsRunOrRefused(t *testing.T) {
 	}
 }
 
+func TestABeginThatOutlivesTheDrainIsRefused(t *testing.T) {
+	run(t, 2, func(t *testing.T, c *cluster) {
+		c.model.Always(turntest.Answer("ok")...)
+		first := c.begin(1, turn.Submit{})
+		c.end(1, first)
+		gate := c.mem.Block("Find")
+		refused := make(chan error)
+		go func() {
+			_, err := c.nodes[0].Begin(t.Context(), turn.Submit{Principal: alice, Session: first.Session, Input: "x"})
+			refused <- err
+		}()
+		<-gate.Arrived()
+		c.kill[0]()
+		time.Sleep(time.Second)
+		gate.Release()
+		if err := <-refused; !errors.Is(err, agent.ErrDraining) {
+			t.Errorf("begin: %v", err)
+		}
+		if s := c.mem.Slot(first.Session).State; s != agent.SlotIdle {
+			t.Errorf("slot %s", s)
+		}
+	})
+}
+
 func TestALegThatStartsAfterTheDrainsTimeIsUpEndsAsShutdown(t *testing.T) {
 	run(t, 2, func(t *testing.T, c *cluster) {
 		c.model.Always(turntest.Text("x"), turntest.Block())
