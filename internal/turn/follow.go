@@ -22,90 +22,155 @@ const page = 500
 // The caller has checked that the session may be read.
 func (e *Engine) Follow(ctx context.Context, session string, after int64) iter.Seq2[agent.Event, error] {
 	return func(yield func(agent.Event, error) bool) {
-		after, ok := e.catchUp(ctx, session, after, yield)
-		if !ok {
-			return
-		}
-		t := e.hub.follow(session, after)
-		defer e.hub.leave(t, false)
-		for {
-			if ctx.Err() != nil {
-				yield(agent.Event{}, context.Cause(ctx))
+		for events, err := range e.Watch(ctx, session, after, 0) {
+			if err != nil {
+				yield(agent.Event{}, err)
 				return
 			}
-			events, changed, behind, base := t.after(after)
-			if behind {
-				var err error
-				if events, err = e.readPage(ctx, session, after); err != nil {
-					yield(agent.Event{}, err)
-					return
-				}
-				if len(events) == 0 {
-					after = base
-				}
-			}
 			for _, ev := range events {
-				if ev.Seq <= after {
-					continue
-				}
-				after = ev.Seq
 				if !yield(ev, nil) {
 					return
 				}
 			}
-			if changed == nil {
-				continue
-			}
-			select {
-			case <-changed:
-			case <-ctx.Done():
-				yield(agent.Event{}, context.Cause(ctx))
-				return
-			case <-e.over:
-				yield(agent.Event{}, agent.ErrDraining)
-				return
-			}
 		}
 	}
 }
 
-// catchUp yields what the database has of a session that nobody here runs or
+// Watch is Follow in batches: all events that are there when the caller asks
+// for the next. An empty batch says that there was nothing for idle (0: never
+// said), so that who writes to a network can show that it lives, with no
+// goroutine of its own. The caller must not keep a batch.
+func (e *Engine) Watch(ctx context.Context, session string, after int64, idle time.Duration) iter.Seq2[[]agent.Event, error] {
+	return func(yield func([]agent.Event, error) bool) {
+		w := &watcher{e: e, session: session, after: after, idle: idle, yield: yield, spoke: time.Now()}
+		if w.catchUp(ctx) {
+			w.run(ctx)
+		}
+	}
+}
+
+// watcher is one follower: a cursor on a session's tail.
+type watcher struct {
+	e       *Engine
+	session string
+	after   int64         // the last number that the caller has
+	idle    time.Duration // 0: silence is not told
+	timer   *time.Timer   // of idle, made when first needed
+	spoke   time.Time     // when the caller last heard something
+	yield   func([]agent.Event, error) bool
+}
+
+// run follows the tail until the caller has enough or there is no more.
+func (w *watcher) run(ctx context.Context) {
+	t := w.e.hub.follow(w.session, w.after)
+	defer w.e.hub.leave(t, false)
+	for {
+		if ctx.Err() != nil {
+			w.yield(nil, context.Cause(ctx))
+			return
+		}
+		events, changed, behind, base := t.after(w.after)
+		ok := true
+		switch {
+		case behind:
+			if events, ok = w.page(ctx); ok && len(events) == 0 {
+				w.after = base
+			}
+		case changed != nil:
+			ok = w.wait(ctx, changed)
+		}
+		if !ok || !w.give(events) {
+			return
+		}
+	}
+}
+
+// give hands events to the caller, without those that it has.
+func (w *watcher) give(events []agent.Event) bool {
+	for len(events) > 0 && events[0].Seq <= w.after {
+		events = events[1:]
+	}
+	if len(events) == 0 {
+		return true
+	}
+	w.after, w.spoke = events[len(events)-1].Seq, time.Now()
+	return w.yield(events, nil)
+}
+
+// catchUp gives what the database has of a session that nobody here runs or
 // follows yet, so that the feed begins at its end.
-func (e *Engine) catchUp(ctx context.Context, session string, after int64, yield func(agent.Event, error) bool) (int64, bool) {
-	for !e.hub.has(session) {
-		events, err := e.readPage(ctx, session, after)
-		if err != nil {
-			yield(agent.Event{}, err)
-			return after, false
+func (w *watcher) catchUp(ctx context.Context) bool {
+	for !w.e.hub.has(w.session) {
+		events, ok := w.page(ctx)
+		if !ok || len(events) > 0 && !w.give(events) {
+			return false
 		}
 		if len(events) == 0 {
 			break
 		}
-		for _, ev := range events {
-			if after = ev.Seq; !yield(ev, nil) {
-				return after, false
-			}
-		}
 	}
-	return after, true
+	return true
 }
 
-// readPage reads a page of the journal, trying on until the database answers;
-// one that hangs is one that is away.
-func (e *Engine) readPage(ctx context.Context, session string, after int64) ([]agent.Event, error) {
+// page reads a page of the journal, trying on until the database answers; one
+// that hangs is one that is away. It has told the caller where it returns false.
+func (w *watcher) page(ctx context.Context) ([]agent.Event, bool) {
 	for {
-		one, cancel := context.WithTimeout(ctx, e.times.Write)
-		events, err := e.store.Events(one, session, after, page)
+		one, cancel := context.WithTimeout(ctx, w.e.times.Write)
+		events, err := w.e.store.Events(one, w.session, w.after, page)
 		cancel()
-		if err == nil || ctx.Err() == nil && !errors.Is(err, agent.ErrUnavailable) {
-			return events, err
-		}
-		select {
-		case <-time.After(250 * time.Millisecond):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-e.over:
-			return nil, agent.ErrDraining
+		switch {
+		case err == nil:
+			return events, true
+		case ctx.Err() == nil && !errors.Is(err, agent.ErrUnavailable):
+			w.yield(nil, err)
+			return nil, false
+		case !w.pause(ctx):
+			return nil, false
 		}
 	}
+}
+
+// pause waits a moment before the database is asked again.
+func (w *watcher) pause(ctx context.Context) bool {
+	again := make(chan struct{})
+	t := time.AfterFunc(250*time.Millisecond, func() { close(again) })
+	defer t.Stop()
+	return w.wait(ctx, again)
+}
+
+// wait waits for a change, and tells the caller each time that nothing came for
+// idle. false: there is no more to wait for, and the caller knows.
+func (w *watcher) wait(ctx context.Context, changed <-chan struct{}) bool {
+	for {
+		select {
+		case <-changed:
+			return true
+		case <-w.silence():
+			w.spoke = time.Now()
+			if !w.yield(nil, nil) {
+				return false
+			}
+		case <-ctx.Done():
+			w.yield(nil, context.Cause(ctx))
+			return false
+		case <-w.e.over:
+			w.yield(nil, agent.ErrDraining)
+			return false
+		}
+	}
+}
+
+// silence fires when the caller has heard nothing for idle.
+func (w *watcher) silence() <-chan time.Time {
+	left := w.idle - time.Since(w.spoke)
+	switch {
+	case w.idle <= 0:
+		return nil
+	case w.timer == nil:
+		w.timer = time.NewTimer(left)
+	default:
+		w.timer.Reset(left)
+	}
+	return w.timer.C
 }

@@ -338,3 +338,42 @@ func TestTailsAreBoundedWhileATurnStreams(t *testing.T) {
 		}
 	})
 }
+
+// 87: who watches is told of silence, also while the database is away, and of
+// nothing else.
+func TestWatchTellsSilence(t *testing.T) {
+	run(t, 2, func(t *testing.T, c *cluster) {
+		c.model.Reply(turntest.Text("a"), turntest.Pause(35*time.Second), turntest.Text("b"), turntest.Finish(agent.FinishStop))
+		tn := c.begin(0, turn.Submit{})
+		var silent, events int
+		for batch, err := range c.nodes[1].Watch(t.Context(), tn.Session, 0, 10*time.Second) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if events += len(batch); len(batch) == 0 {
+				silent++
+			}
+			if len(batch) > 0 && batch[len(batch)-1].Ends() {
+				break
+			}
+		}
+		if silent != 3 || events < 5 {
+			t.Errorf("told %d times of silence, %d events", silent, events)
+		}
+		c.mem.Fail(func(string) error { return agent.ErrUnavailable })
+		defer c.mem.Fail(nil)
+		silent = 0
+		began := time.Now()
+		for batch, err := range c.nodes[1].Watch(t.Context(), tn.Session, 0, 10*time.Second) {
+			if err != nil || len(batch) > 0 {
+				t.Fatal(batch, err)
+			}
+			if silent++; silent == 2 {
+				break
+			}
+		}
+		if d := time.Since(began); d < 20*time.Second || d > 25*time.Second {
+			t.Errorf("with the database away: told of silence twice in %v", d)
+		}
+	})
+}
