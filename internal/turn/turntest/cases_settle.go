@@ -3,6 +3,7 @@ package turntest
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/belayrun/belay/internal/agent"
 )
@@ -240,14 +241,14 @@ func anyText() []string {
 func settleText(f *fixture) {
 	l := f.running(f.node("a"))
 	text := anyText()
-	whole := ""
+	var whole strings.Builder
 	for _, s := range text {
-		whole += s
+		whole.WriteString(s)
 	}
 	rows := l.say(text...)
 	f.want(len(rows) == 1, "%d rows", len(rows))
 	l.append(rows)
-	l.settle(l.answered(whole))
+	l.settle(l.answered(whole.String()))
 	f.partial(l, l.seq)
 	f.texts(l, 2, text)
 }

@@ -14,6 +14,7 @@ func writeCases() []storeCase {
 		{name: "nothing is written under a lease of another turn or fence", run: writeForeign},
 		{name: "a frozen node's writes are refused once others closed its turn", alone: true, run: writeFrozen},
 		{name: "text that races a sweep is before the end or refused", alone: true, run: writeAgainstSweep},
+		{name: "the start of a tool that races a sweep has a result or is refused", alone: true, run: recordAgainstSweep},
 		{name: "text that races its own settle is stored once and before the end", run: writeAgainstSettle},
 		{name: "rows that are sent twice are stored once", run: writeTwice},
 		{name: "a tool does not start after a stop", run: recordAfterStop},
@@ -105,24 +106,60 @@ func writeAgainstSweep(f *fixture) {
 				}
 				return nil
 			},
-			func() error {
-				if err := f.store.Leave(f.ctx, a); err != nil {
-					return err
-				}
-				for ok := false; !ok; {
-					var err error
-					if _, ok, err = f.trySweep(b); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
+			func() error { return f.killAndSweep(a, b) },
 		)
 		_, end := f.end(l)
 		f.want(stored.Load() < end, "text %d was stored, the end is %d", stored.Load(), end)
 		events := f.events(l.Session.ID)
 		f.want(events[len(events)-1].Seq == end, "event %d comes after the end, %d", events[len(events)-1].Seq, end)
 		f.partial(l, stored.Load())
+	}
+}
+
+// killAndSweep may be called from any goroutine.
+func (f *fixture) killAndSweep(dead, me string) error {
+	if err := again0(func() error { return f.store.Leave(f.ctx, dead) }); err != nil {
+		return err
+	}
+	for {
+		if _, ok, err := f.trySweep(me); ok || err != nil {
+			return err
+		}
+	}
+}
+
+// Rule same_stmt for a tool: who closes the leg must know of every start that
+// was answered, or nobody gives it a result (field report E 33).
+func recordAgainstSweep(f *fixture) {
+	b := f.node("b")
+	for range 15 {
+		a := f.node("a")
+		l := f.running(a)
+		started := 0
+		var refused error
+		f.race(
+			func() error {
+				for refused == nil {
+					call := agent.ToolStarted{CallID: fmt.Sprint("c", started+1), Name: "look", Arguments: []byte(`{}`)}
+					if refused = l.tryRecord(l.rows(call)); refused == nil {
+						started++
+					}
+				}
+				return nil
+			},
+			func() error { return f.killAndSweep(a, b) },
+		)
+		f.lost("Record", refused)
+		starts, results := 0, 0
+		for _, k := range f.kinds(l.Session.ID, 0) {
+			switch k {
+			case agent.KindToolStarted:
+				starts++
+			case agent.KindToolFinished:
+				results++
+			}
+		}
+		f.want(starts == started && results == started, "%d tools were started, %d starts and %d results are stored", started, starts, results)
 	}
 }
 
