@@ -137,3 +137,13 @@ func sameSeqs(t *testing.T, what string, got, want []agent.Event) {
 		}
 	}
 }
+
+// gapless holds the numbers of one leg's events to their contract.
+func gapless(t *testing.T, events []agent.Event) {
+	t.Helper()
+	for i := 1; i < len(events); i++ {
+		if events[i].Seq != events[i-1].Seq+1 {
+			t.Errorf("number %d (%s) after %d", events[i].Seq, events[i].Kind(), events[i-1].Seq)
+		}
+	}
+}

@@ -243,10 +243,47 @@ func TestAStopInTheRowRefusesTheStartOfStepK(t *testing.T) {
 				if f := result(t, ev, fmt.Sprintf("c%d", k-1)); f.Outcome != agent.ToolAborted {
 					t.Errorf("result %+v", f)
 				}
+				if n := len(bodies[agent.TurnStopping](ev)); n != 1 {
+					t.Errorf("%d turn.stopping", n)
+				}
+				gapless(t, ev)
 				c.mem.Fail(nil)
 			}, withTools(tool))
 		})
 	}
+}
+
+// The first sending of the start was stored, its answer lost; the second is refused.
+func TestAStartThatMayBeStoredKeepsItsNumberThoughItIsRefusedThen(t *testing.T) {
+	tool := turntest.InstantTool("t", "out")
+	run(t, 2, func(t *testing.T, c *cluster) {
+		c.asks(1)
+		c.mem.Fail(away("Asked"))
+		var session string
+		lost := once("Record", 1)
+		c.mem.FailAfter(func(m string) error {
+			err := lost(m)
+			if err != nil {
+				c.cancel(1, turn.StopRequest{Session: session})
+			}
+			return err
+		})
+		gate := c.mem.Block("Look")
+		tn := c.tool(0)
+		session = tn.Session
+		live := c.follow(0, session, tn.FirstSeq-1)
+		gate.Release()
+		ev := c.end(1, tn)
+		c.wantCancelled(tn)
+		if f := result(t, ev, "c0"); f.Outcome != agent.ToolAborted || tool.Started() != 0 || len(bodies[agent.ToolStarted](ev)) != 1 {
+			t.Errorf("result %+v, %d starts", f, tool.Started())
+		}
+		gapless(t, ev)
+		time.Sleep(time.Second)
+		sameSeqs(t, "the owner's follower", live(), ev)
+		c.mem.Fail(nil)
+		c.mem.FailAfter(nil)
+	}, withTools(tool))
 }
 
 func TestAStopDuringStepKCallsTheModelNoMore(t *testing.T) {
@@ -272,9 +309,9 @@ func TestAStopDuringStepKCallsTheModelNoMore(t *testing.T) {
 }
 
 func TestALostLeaseAbortsTheToolsBesideTheOneThatFoundOut(t *testing.T) {
-	fast := true
 	tool := turntest.NewTool("t", func(ctx context.Context, args []byte) (string, error) {
-		if fast && slices.Equal(args, []byte(`{"n":0}`)) {
+		if slices.Equal(args, []byte(`{"n":0}`)) {
+			time.Sleep(time.Millisecond) // the other has begun
 			return "", nil
 		}
 		<-ctx.Done()
