@@ -255,6 +255,24 @@ func TestAFollowerFromBeforeTheRetentionGetsWhatIsLeft(t *testing.T) {
 	})
 }
 
+func TestAFollowerGoesOnFromTheTailWhereNothingBeforeItIsLeft(t *testing.T) {
+	run(t, 1, func(t *testing.T, c *cluster) { // 86
+		c.conf.Store = forgetful{c.mem, 1000}
+		c.add()
+		steps, _ := words(10, 100*time.Millisecond)
+		c.model.Reply(steps...)
+		time.Sleep(time.Second)
+		tn := c.begin(1, turn.Submit{})
+		time.Sleep(510 * time.Millisecond)
+		live := c.follow(1, tn.Session, 0)
+		time.Sleep(300 * time.Millisecond)
+		if got := text(live()); got == "" {
+			t.Error("saw nothing")
+		}
+		c.end(0, tn)
+	})
+}
+
 func TestAFollowersContextEndsItThoughMuchIsThere(t *testing.T) {
 	run(t, 1, func(t *testing.T, c *cluster) {
 		steps, _ := words(200, time.Millisecond)

@@ -377,3 +377,18 @@ func TestATurnThatEndsWhileItsRowIsReadIsNotRunAgain(t *testing.T) {
 		}
 	})
 }
+
+func TestARefusedFlushFindsOutThatTheLeaseIsLost(t *testing.T) {
+	run(t, 2, func(t *testing.T, c *cluster) { // 70
+		steps, _ := words(1000, 20*time.Millisecond)
+		c.model.Reply(steps...)
+		tn := c.begin(0, turn.Submit{})
+		time.Sleep(time.Second)
+		c.mem.Fail(away("Renew")) // the renewal would tell too, later
+		c.mem.KillNode(c.node(tn))
+		c.cancel(1, turn.StopRequest{Session: tn.Session})
+		c.until(300*time.Millisecond, "model closed", func() bool { return c.model.Open() == 0 })
+		c.mem.Fail(nil)
+		c.wantCancelled(tn)
+	})
+}
