@@ -371,3 +371,24 @@ func TestCallsWithIdsThatAreTakenGetTheirOwn(t *testing.T) {
 		}
 	}, withTools(tool))
 }
+
+func TestAStartWaitsForTheFlushUnderWay(t *testing.T) {
+	tool := turntest.InstantTool("t", "out")
+	run(t, 1, func(t *testing.T, c *cluster) {
+		c.model.Reply(turntest.Text("before"), turntest.Pause(100*time.Millisecond), turntest.Call("c1", "t", `{}`), turntest.Finish(agent.FinishCalls))
+		c.model.Reply(turntest.Answer("ok")...)
+		gate := c.mem.Block("Append")
+		tn := c.tool(0)
+		<-gate.Arrived()
+		time.Sleep(time.Second)
+		if tool.Started() != 0 {
+			t.Error("two write the leg's rows at once")
+		}
+		gate.Release()
+		ev := c.end(0, tn)
+		if last(ev).Status != agent.StatusCompleted || text(ev) != "beforeok" || tool.Started() != 1 {
+			t.Errorf("ended %+v with %q", last(ev), text(ev))
+		}
+		gapless(t, ev)
+	}, withTools(tool))
+}
