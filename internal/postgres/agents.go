@@ -111,7 +111,7 @@ RETURNING ` + agentColumns
 // fn may be called more than once, each time with the agent as it then is.
 func (s *Store) UpdateAgent(ctx context.Context, project, key string, fn func(*agent.Agent) error) (agent.Agent, error) {
 	var out agent.Agent
-	err := s.inTx(ctx, s.pool, func(tx pgx.Tx) error {
+	err := s.inTx(ctx, s.pool, func(tx *txn) error {
 		a, err := s.lockAgent(ctx, tx, project, key)
 		if err != nil {
 			return err
@@ -134,7 +134,7 @@ func (s *Store) UpdateAgent(ctx context.Context, project, key string, fn func(*a
 	return out, nil
 }
 
-func (s *Store) lockAgent(ctx context.Context, tx pgx.Tx, project, key string) (agent.Agent, error) {
+func (s *Store) lockAgent(ctx context.Context, tx *txn, project, key string) (agent.Agent, error) {
 	a, err := one(ctx, tx, lockAgent, agentArgs(project, key), scanAgent)
 	if err == nil {
 		err = s.reveal(&a.Draft, project, key)
@@ -158,7 +158,7 @@ func (s *Store) DeleteAgent(ctx context.Context, project, key string) error {
 // gives that version's number and makes none. by is who did it.
 func (s *Store) Publish(ctx context.Context, project, key, by string) (int, error) {
 	var version int
-	err := s.inTx(ctx, s.pool, func(tx pgx.Tx) (err error) {
+	err := s.inTx(ctx, s.pool, func(tx *txn) (err error) {
 		version, err = s.publish(ctx, tx, project, key, by)
 		return err
 	})
@@ -180,7 +180,7 @@ UPDATE agents SET published = made.version, updated_at = clock_timestamp() FROM 
 WHERE project_id = @project::text AND key = @key::text
 RETURNING published`
 
-func (s *Store) publish(ctx context.Context, tx pgx.Tx, project, key, by string) (int, error) {
+func (s *Store) publish(ctx context.Context, tx *txn, project, key, by string) (int, error) {
 	a, err := s.lockAgent(ctx, tx, project, key)
 	if err != nil {
 		return 0, err

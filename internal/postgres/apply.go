@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/belayrun/belay/internal/agent"
-	"github.com/jackc/pgx/v5"
 )
 
 const upsertAgent = `
@@ -23,7 +22,7 @@ ON CONFLICT (project_id, key) DO UPDATE SET
 // returns the agents' versions by key. Errors as of PutModel and CreateAgent.
 func (s *Store) Apply(ctx context.Context, project string, models []agent.Model, agents []agent.Agent, by string) (map[string]int, error) {
 	var versions map[string]int
-	err := s.inTx(ctx, s.pool, func(tx pgx.Tx) error {
+	err := s.inTx(ctx, s.pool, func(tx *txn) error {
 		versions = make(map[string]int, len(agents))
 		for _, m := range byKey(models, func(m agent.Model) string { return m.Key }) {
 			m.Project = project
@@ -52,7 +51,7 @@ func byKey[T any](list []T, key func(T) string) []T {
 	return slices.SortedFunc(slices.Values(list), func(a, b T) int { return cmp.Compare(key(a), key(b)) })
 }
 
-func (s *Store) putAgent(ctx context.Context, tx pgx.Tx, a agent.Agent, by string) (int, error) {
+func (s *Store) putAgent(ctx context.Context, tx *txn, a agent.Agent, by string) (int, error) {
 	args, err := s.agentRow(a)
 	if err != nil {
 		return 0, err

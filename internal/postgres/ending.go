@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 // leg can be closed goes through its close; it collects what was told to stop
 // below them.
 type ender struct {
-	tx            pgx.Tx
+	tx            *txn
 	turns, notify []string // told to stop or ended, and the nodes that run some of them
 	actions       int      // withdrawn
 }
@@ -214,8 +213,8 @@ UPDATE run_slots SET
     stop_at = NULL, stop_by = NULL, stop_door = NULL, stop_node = NULL, stop_detail = NULL
 WHERE session_id = @session::text`
 
-// close writes an ending, and sl as it is from then on.
-func (e *ender) close(ctx context.Context, sl *slot, f *facts, x ending) error {
+// close writes an ending; it goes with the commit, or with what is sent before.
+func (e *ender) close(sl *slot, f *facts, x ending) error {
 	var batch pgx.Batch
 	if x.withdraw {
 		batch.Queue(withdrawActions, pgx.StrictNamedArgs{"turn": sl.turn, "by": x.withdrawnBy, "now": sl.now})
@@ -237,9 +236,7 @@ func (e *ender) close(ctx context.Context, sl *slot, f *facts, x ending) error {
 	batch.Queue(closeSlot, pgx.StrictNamedArgs{
 		"session": sl.session, "turn": sl.turn, "waits": waits, "fence": x.fence, "seq": x.seq, "messages": x.messages, "first": f.index,
 	})
-	if err := send(ctx, e.tx, &batch); err != nil {
-		return fmt.Errorf("close turn %s: %w", sl.turn, err)
-	}
+	e.tx.later(&batch)
 	return nil
 }
 

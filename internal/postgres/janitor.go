@@ -61,9 +61,9 @@ func (s *Store) CloseFor(ctx context.Context, l agent.Lease) (agent.Swept, bool,
 
 // closeOther settles the leg in the slot that lock finds, for its owner.
 func (s *Store) closeOther(ctx context.Context, lock string, args pgx.StrictNamedArgs) (swept agent.Swept, ok bool, err error) {
-	err = s.inTx(ctx, s.pool, func(tx pgx.Tx) error {
+	err = s.inTx(ctx, s.pool, func(tx *txn) error {
 		var sl slot
-		if err := tx.QueryRow(ctx, lock, args).Scan(sl.into()...); err != nil {
+		if err := tx.row(ctx, lock, args, sl.into()...); err != nil {
 			return err
 		}
 		swept = agent.Swept{Lease: sl.lease(), Outcome: othersOutcome(&sl).Kind}

@@ -332,7 +332,7 @@ WHERE session_id = @session::text AND seq BETWEEN @from::bigint AND @to::bigint 
 ORDER BY seq`
 
 // readEvents runs a statement that selects rows of events.
-func readEvents(ctx context.Context, q querier, sql string, args pgx.StrictNamedArgs) ([]agent.Event, error) {
+func readEvents(ctx context.Context, q runner, sql string, args pgx.StrictNamedArgs) ([]agent.Event, error) {
 	rows, err := q.Query(ctx, sql, args)
 	if err != nil {
 		return nil, err

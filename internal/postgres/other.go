@@ -47,7 +47,7 @@ func (e *ender) settleForOther(ctx context.Context, sl *slot, withdraw bool) (ag
 	f.queue(&batch, sl.turn)
 	batch.Queue(readRemains, pgx.StrictNamedArgs{"turn": sl.turn}).Query(left.collect)
 	batch.Queue(readLastNumber, pgx.StrictNamedArgs{"session": sl.session}).QueryRow(into([]any{&last}, &found))
-	if err := send(ctx, e.tx, &batch); err != nil {
+	if err := e.tx.send(ctx, &batch); err != nil {
 		return agent.Stop{}, err
 	}
 	o := othersOutcome(sl)
@@ -61,7 +61,7 @@ func (e *ender) settleForOther(ctx context.Context, sl *slot, withdraw bool) (ag
 	if err := left.lastWords(sl, &f, &x); err != nil {
 		return agent.Stop{}, err
 	}
-	if err := e.close(ctx, sl, &f, x); err != nil {
+	if err := e.close(sl, &f, x); err != nil {
 		return agent.Stop{}, err
 	}
 	sl.fence, sl.seq, sl.messages = x.fence, x.seq, max(sl.messages, x.messages)

@@ -141,10 +141,10 @@ DELETE FROM sessions WHERE id = @session::text`
 // *agent.BusyError where a turn is queued or runs; a turn that waits for a
 // person goes with its session.
 func (s *Store) DeleteSession(ctx context.Context, id string) error {
-	return wrap("delete session", s.inTx(ctx, s.pool, func(tx pgx.Tx) error {
+	return wrap("delete session", s.inTx(ctx, s.pool, func(tx *txn) error {
 		var state agent.SlotState
 		busy := agent.BusyError{Session: id}
-		err := tx.QueryRow(ctx, lockSessionSlot, sessionArgs(id)).Scan(&state, &busy.Turn, &busy.Stopping)
+		err := tx.row(ctx, lockSessionSlot, sessionArgs(id), &state, &busy.Turn, &busy.Stopping)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
 			return nil
@@ -156,7 +156,7 @@ func (s *Store) DeleteSession(ctx context.Context, id string) error {
 		var b pgx.Batch
 		b.Queue(deleteEvents, sessionArgs(id))
 		b.Queue(deleteSession, sessionArgs(id))
-		return send(ctx, tx, &b)
+		return tx.send(ctx, &b)
 	}))
 }
 

@@ -27,7 +27,7 @@ func queueLockLeg(batch *pgx.Batch, l agent.Lease, sl *slot, found *bool) {
 // leg would pause and nothing is open any more.
 func (s *Store) Settle(ctx context.Context, l agent.Lease, c agent.Closing) (agent.Closed, error) {
 	var closed agent.Closed
-	err := s.inTx(ctx, s.settle, func(tx pgx.Tx) error {
+	err := s.inTx(ctx, s.settle, func(tx *txn) error {
 		var err error
 		closed, err = settle(ctx, tx, l, c)
 		return err
@@ -41,7 +41,7 @@ func (s *Store) Settle(ctx context.Context, l agent.Lease, c agent.Closing) (age
 	return closed, nil
 }
 
-func settle(ctx context.Context, tx pgx.Tx, l agent.Lease, c agent.Closing) (agent.Closed, error) {
+func settle(ctx context.Context, tx *txn, l agent.Lease, c agent.Closing) (agent.Closed, error) {
 	var sl slot
 	var found bool
 	e := ender{tx: tx}
@@ -51,7 +51,7 @@ func settle(ctx context.Context, tx pgx.Tx, l agent.Lease, c agent.Closing) (age
 	f.queue(&batch, l.Turn)
 	var tree []slot
 	queueTree(&batch, l.Turn, &tree)
-	if err := send(ctx, tx, &batch); err != nil {
+	if err := tx.send(ctx, &batch); err != nil {
 		return agent.Closed{}, err
 	}
 	if !found {
@@ -75,7 +75,7 @@ func settle(ctx context.Context, tx pgx.Tx, l agent.Lease, c agent.Closing) (age
 	}
 	x.say(agent.LastWords(l, x.seq, o, c.Draft, f.total.Add(sum(x.usage)), c.Tools, f.open(), sl.now)...)
 	below := f.below(o, sl.now)
-	if err := e.close(ctx, &sl, &f, x); err != nil {
+	if err := e.close(&sl, &f, x); err != nil {
 		return agent.Closed{}, err
 	}
 	err := e.stopTree(ctx, l.Turn, sl.depth, tree, below)

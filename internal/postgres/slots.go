@@ -83,22 +83,93 @@ func into(dst []any, found *bool) func(pgx.Row) error {
 // turn in the way; agent.ErrNotFound (session), agent.ErrParentStopped,
 // agent.ErrNodeDead. The same turn again gets the leg that the first call took.
 func (s *Store) Take(ctx context.Context, b agent.Begin) (agent.Leg, error) {
-	var leg agent.Leg
-	err := s.inTx(ctx, s.pool, func(tx pgx.Tx) error {
-		t := taking{tx: tx, b: b}
-		var err error
-		leg, err = t.run(ctx)
-		return err
-	})
-	if err != nil {
-		return agent.Leg{}, wrap("take slot of session "+b.Session.ID, err)
+	what := "take slot of session " + b.Session.ID
+	if b.New && b.Turn.Parent == nil {
+		if leg, ok, err := s.takeNew(ctx, b); ok || err != nil {
+			return leg, wrap(what, err)
+		}
 	}
-	return leg, nil
+	var t taking
+	err := s.inTx(ctx, s.pool, func(tx *txn) error {
+		t = taking{tx: tx, b: b}
+		return t.run(ctx)
+	})
+	if err == nil && !t.taken {
+		err = agent.ErrNodeDead
+	}
+	if err != nil {
+		return agent.Leg{}, wrap(what, err)
+	}
+	return t.leg(), nil
+}
+
+// takeNew takes a slot that is made with it, in one statement: nobody else can
+// know the session yet, so there is nothing to lock. The check of the node is in
+// it too. No row: the node is dead, or the session is there, by an earlier try.
+const takeNew = `
+WITH clock AS MATERIALIZED (
+    SELECT clock_timestamp() AS now
+    WHERE @node::text = '' OR EXISTS (SELECT FROM nodes WHERE id = @node::text AND dead_at IS NULL)
+), session AS (
+    INSERT INTO sessions (id, project_id, agent_key, owner, door, title, created_at, updated_at)
+    SELECT @session::text, @project::text, @of::text, @owner::text, @door::text, @title::text, coalesce(@created::timestamptz, now), now
+    FROM clock ON CONFLICT DO NOTHING
+    RETURNING id, created_at, updated_at
+), slot AS (
+    INSERT INTO run_slots (session_id, state, turn_id, node_id, fence, depth, seq, messages, taken_at, queued_at)
+    SELECT id, CASE WHEN @node::text = '' THEN 'queued' ELSE 'running' END, @turn::text, nullif(@node::text, ''), 1, @depth::integer, 2, 1,
+        CASE WHEN @node::text <> '' THEN now END, CASE WHEN @node::text = '' THEN now END
+    FROM session, clock
+    RETURNING session_id, state, taken_at
+), turn AS (
+    INSERT INTO turns (id, session_id, agent_key, version, config, door, started_by, background, metadata, depth,
+        first_seq, message_index, status, created_at, started_at)
+    SELECT @turn::text, session_id, @agent::text, @version::integer, @config::json, @door::text, @by::text, @background::boolean,
+        @metadata::json, @depth::integer, 1, 1, state, now, taken_at
+    FROM slot, clock
+), words AS (
+    INSERT INTO events (session_id, seq, last_seq, turn_id, fence, kind, body, at)
+    SELECT s.session_id, e.seq, e.seq, @turn::text, 1, e.kind, e.body::json, now
+    FROM slot s, clock, (VALUES (1, 'message', @message::text), (2, 'turn.started', @started::text)) AS e (seq, kind, body)
+)
+SELECT clock.now, session.created_at, session.updated_at, slot.taken_at FROM clock, session, slot`
+
+func (s *Store) takeNew(ctx context.Context, b agent.Begin) (agent.Leg, bool, error) {
+	t := taking{b: b, session: b.Session, slot: slot{session: b.Session.ID, state: agent.SlotIdle}}
+	t.words()
+	all, err := t.args()
+	if err != nil {
+		return agent.Leg{}, false, err
+	}
+	args := pgx.StrictNamedArgs{"project": b.Session.Project, "of": b.Session.Agent, "owner": b.Session.Owner, "created": nil}
+	for _, k := range []string{"session", "turn", "node", "agent", "version", "config", "door", "by", "background", "metadata", "depth", "message", "started", "title"} {
+		args[k] = all[k]
+	}
+	if !b.Session.CreatedAt.IsZero() {
+		args["created"] = b.Session.CreatedAt
+	}
+	if b.Session.Title != "" {
+		args["title"] = clean(b.Session.Title)
+	}
+	x := &t.session
+	err = s.pool.QueryRow(ctx, takeNew, args).Scan(&t.slot.now, &x.CreatedAt, &x.UpdatedAt, &t.at)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return agent.Leg{}, false, nil
+	}
+	if err != nil {
+		return agent.Leg{}, false, err
+	}
+	x.Title, _ = args["title"].(string)
+	t.turn.CreatedAt = t.slot.now
+	for i := range t.events {
+		t.events[i].At = t.slot.now
+	}
+	return t.leg(), true, nil
 }
 
 // taking is one take in its transaction.
 type taking struct {
-	tx      pgx.Tx
+	tx      *txn
 	b       agent.Begin
 	slot    slot
 	session agent.Session
@@ -106,22 +177,40 @@ type taking struct {
 	known   int64  // fence of the first take of this turn, 0: none before
 
 	hasSlot, hasParent, hasKnown bool
+
+	turn   agent.Turn // what is written
+	events []agent.Event
+	at     *time.Time // when it was taken running
+	taken  bool
+	first  *agent.Leg // the leg of an earlier take of the same turn
 }
 
-func (t *taking) run(ctx context.Context) (agent.Leg, error) {
+func (t *taking) run(ctx context.Context) error {
 	if err := t.lock(ctx); err != nil {
-		return agent.Leg{}, err
+		return err
 	}
 	if t.hasKnown {
 		return t.again(ctx)
 	}
 	if err := t.refused(); err != nil {
-		return agent.Leg{}, err
+		return err
 	}
 	if err := t.vacate(ctx); err != nil {
-		return agent.Leg{}, err
+		return err
 	}
 	return t.write(ctx)
+}
+
+// leg is what was taken, once that is committed.
+func (t *taking) leg() agent.Leg {
+	if t.first != nil {
+		return *t.first
+	}
+	t.turn.StartedAt = deref(t.at)
+	return agent.Leg{
+		Lease:   agent.Lease{Session: t.slot.session, Turn: t.turn.ID, Node: t.b.Node, Fence: t.slot.fence + 1},
+		Session: t.session, Turn: t.turn, Seq: t.slot.seq, Events: t.events,
+	}
 }
 
 const makeSession = `
@@ -175,7 +264,7 @@ func (t *taking) lock(ctx context.Context) error {
 	dst := append(t.slot.into(), &x.Project, &x.Agent, &x.Owner, &x.Door, &x.Title, &x.CreatedAt, &t.label)
 	batch.Queue(lockForTake, pgx.StrictNamedArgs{"session": c.ID, "node": t.b.Node}).QueryRow(into(dst, &t.hasSlot))
 	batch.Queue(takenBefore, pgx.StrictNamedArgs{"turn": t.b.Turn.ID, "session": c.ID}).QueryRow(into([]any{&t.known}, &t.hasKnown))
-	err := send(ctx, t.tx, &batch)
+	err := t.tx.send(ctx, &batch)
 	x.ID = c.ID
 	return err
 }
@@ -196,17 +285,18 @@ func (t *taking) refused() error {
 
 // again answers a take that was made already. Where the leg is over since, its
 // lease says so at the first look.
-func (t *taking) again(ctx context.Context) (agent.Leg, error) {
+func (t *taking) again(ctx context.Context) error {
 	leg, err := readLeg(ctx, t.tx, t.b.Turn.ID)
 	if err != nil {
-		return agent.Leg{}, err
+		return err
 	}
 	leg.Lease = agent.Lease{Session: leg.Session.ID, Turn: leg.Turn.ID, Node: t.b.Node, Fence: t.known}
 	leg.Seq = leg.Turn.FirstSeq - 1
 	leg.Events, err = readEvents(ctx, t.tx, eventsBetween, pgx.StrictNamedArgs{
 		"session": leg.Session.ID, "from": leg.Turn.FirstSeq, "to": leg.Turn.FirstSeq + 1, "fence": t.known,
 	})
-	return leg, err
+	t.first, t.taken = &leg, true
+	return err
 }
 
 // vacate ends what is left in a slot that will be taken.
@@ -256,51 +346,51 @@ WITH taken AS (
 )
 SELECT session.title, session.updated_at, taken.taken_at FROM taken, session`
 
-// write takes the slot, which is idle by now.
-func (t *taking) write(ctx context.Context) (agent.Leg, error) {
-	turn := t.turn()
-	events := []agent.Event{
-		{Body: agent.Message{Index: turn.Index - 1, Role: agent.RoleUser, Text: t.b.Input, Status: agent.StatusCompleted}},
-		{Body: agent.TurnStarted{
-			Agent: turn.Agent, Version: turn.Version, Model: turn.Spec.Model, Door: turn.Door, By: turn.By,
-			Index: turn.Index, Background: turn.Background,
-		}},
-	}
-	for i := range events {
-		e := &events[i]
-		e.Session, e.Turn, e.Seq, e.At = t.slot.session, turn.ID, t.slot.seq+1+int64(i), t.slot.now
-	}
-	args, err := t.args(turn, events)
+// write takes the slot, which is idle by now. Where nothing was written before,
+// that goes in one round trip with the commit: a node that was declared dead has
+// then written nothing.
+func (t *taking) write(ctx context.Context) error {
+	t.words()
+	args, err := t.args()
 	if err != nil {
-		return agent.Leg{}, err
+		return err
 	}
-	var taken *time.Time
-	err = t.tx.QueryRow(ctx, takeSlot, args).Scan(&t.session.Title, &t.session.UpdatedAt, &taken)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return agent.Leg{}, agent.ErrNodeDead
+	var batch pgx.Batch
+	batch.Queue(takeSlot, args).QueryRow(into([]any{&t.session.Title, &t.session.UpdatedAt, &t.at}, &t.taken))
+	if t.slot.state == agent.SlotIdle {
+		t.tx.later(&batch)
+		return nil
 	}
-	if taken != nil {
-		turn.StartedAt = *taken
+	if err := t.tx.send(ctx, &batch); err != nil {
+		return err
 	}
-	return agent.Leg{
-		Lease:   agent.Lease{Session: t.slot.session, Turn: turn.ID, Node: t.b.Node, Fence: t.slot.fence + 1},
-		Session: t.session, Turn: turn, Seq: t.slot.seq, Events: events,
-	}, err
+	if !t.taken {
+		return agent.ErrNodeDead
+	}
+	return nil
 }
 
-// turn is the turn as it will be read back.
-func (t *taking) turn() agent.Turn {
-	turn := t.b.Turn
+// words makes the turn as it will be read back, and its first events.
+func (t *taking) words() {
+	t.turn = t.b.Turn
+	turn := &t.turn
 	turn.Session, turn.FirstSeq, turn.Index = t.slot.session, t.slot.seq+1, t.slot.messages+1
 	turn.Status, turn.CreatedAt = agent.StatusQueued, t.slot.now
 	if t.b.Node != "" {
 		turn.Status = agent.StatusRunning
 	}
-	return turn
+	t.events = number(t.slot, turn.ID, t.slot.seq, []agent.Body{
+		agent.Message{Index: turn.Index - 1, Role: agent.RoleUser, Text: t.b.Input, Status: agent.StatusCompleted},
+		agent.TurnStarted{
+			Agent: turn.Agent, Version: turn.Version, Model: turn.Spec.Model, Door: turn.Door, By: turn.By,
+			Index: turn.Index, Background: turn.Background,
+		},
+	})
 }
 
-func (t *taking) args(turn agent.Turn, events []agent.Event) (pgx.StrictNamedArgs, error) {
-	rows, err := agent.Pack(events)
+func (t *taking) args() (pgx.StrictNamedArgs, error) {
+	turn := t.turn
+	rows, err := agent.Pack(t.events)
 	if err != nil {
 		return nil, err
 	}

@@ -36,11 +36,14 @@ func (s *Store) Find(ctx context.Context, session string) (agent.Found, error) {
 // turns is named in Notify and not told here.
 func (s *Store) Stop(ctx context.Context, session, turn string, st agent.Stop, withdraw bool) (agent.StopResult, error) {
 	var res agent.StopResult
-	err := s.inTx(ctx, s.pool, func(tx pgx.Tx) error {
+	var e ender
+	err := s.inTx(ctx, s.pool, func(tx *txn) error {
+		e = ender{tx: tx}
 		var err error
-		res, err = stop(ctx, tx, session, turn, st, withdraw)
+		res, err = e.stop(ctx, session, turn, st, withdraw)
 		return err
 	})
+	res.Actions = e.actions
 	if errors.Is(err, errNoSlot) {
 		res, err = s.howItEnded(ctx, session, turn)
 	}
@@ -55,14 +58,14 @@ SELECT ` + slotColumns + `
 FROM run_slots s WHERE s.session_id = @session::text AND s.turn_id = @turn::text
 FOR UPDATE OF s`
 
-func stop(ctx context.Context, tx pgx.Tx, session, turn string, st agent.Stop, withdraw bool) (agent.StopResult, error) {
+func (e *ender) stop(ctx context.Context, session, turn string, st agent.Stop, withdraw bool) (agent.StopResult, error) {
 	var sl slot
 	var found bool
 	var tree []slot
 	var batch pgx.Batch
 	batch.Queue(lockTurnsSlot, pgx.StrictNamedArgs{"session": session, "turn": turn}).QueryRow(into(sl.into(), &found))
 	queueTree(&batch, turn, &tree)
-	if err := send(ctx, tx, &batch); err != nil {
+	if err := e.tx.send(ctx, &batch); err != nil {
 		return agent.StopResult{}, err
 	}
 	switch {
@@ -74,7 +77,6 @@ func stop(ctx context.Context, tx pgx.Tx, session, turn string, st agent.Stop, w
 	st.At = sl.now
 	below := st
 	below.Detail = agent.DetailParentStopped
-	e := ender{tx: tx}
 	if err := e.stopOne(ctx, &sl, st, withdraw); err != nil {
 		return agent.StopResult{}, err
 	}
@@ -82,7 +84,7 @@ func stop(ctx context.Context, tx pgx.Tx, session, turn string, st agent.Stop, w
 		return agent.StopResult{}, err
 	}
 	ended := sl.state != agent.SlotRunning || sl.ownerless
-	return agent.StopResult{Cancelled: true, Turns: e.turns, Actions: e.actions, Ended: ended, Notify: e.notify}, nil
+	return agent.StopResult{Cancelled: true, Turns: e.turns, Ended: ended, Notify: e.notify}, nil
 }
 
 const readEnd = `

@@ -68,14 +68,6 @@ func (t Times) withDefaults() Times {
 	}
 }
 
-// begin opens a transaction that may lock slots, in one round trip. The limits
-// are set in it, not for the session: a pooler may give the next transaction
-// another session.
-func (t Times) begin() string {
-	return fmt.Sprintf("begin; set local lock_timeout = %d; set local idle_in_transaction_session_timeout = %d; set local tcp_user_timeout = %d",
-		t.Lock.Milliseconds(), t.Idle.Milliseconds(), t.Dead.Milliseconds())
-}
-
 // Store is the database. All its methods may be called from many goroutines;
 // one whose error wraps agent.ErrUnavailable may be called again as it was.
 type Store struct {
@@ -87,7 +79,7 @@ type Store struct {
 	dial  *pgx.ConnConfig // for LISTEN
 
 	times  Times
-	begin  pgx.TxOptions
+	limits string // of every transaction
 	sealer Sealer
 	log    *slog.Logger
 	forgot atomic.Int64 // when dead node rows were last looked for, Unix ms
@@ -109,7 +101,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s := &Store{
 		pool: pool, settle: settle,
 		renew: newLine(single, times), watch: newLine(single, times), dial: single,
-		times: times, begin: pgx.TxOptions{BeginQuery: times.begin()},
+		times: times, limits: times.limits(),
 		sealer: cfg.Sealer, log: cmp.Or(cfg.Logger, slog.Default()),
 	}
 	if err := pool.Ping(ctx); err != nil {
@@ -163,7 +155,7 @@ const attempts = 3
 // inTx runs fn in a transaction that may lock slots. It is run again where a
 // lock was not to be had: nothing was written then. An error after which
 // nobody knows whether it was committed is returned as agent.ErrUnavailable.
-func (s *Store) inTx(ctx context.Context, pool *pgxpool.Pool, fn func(pgx.Tx) error) error {
+func (s *Store) inTx(ctx context.Context, pool *pgxpool.Pool, fn func(*txn) error) error {
 	for n := 1; ; n++ {
 		err := s.inTxOnce(ctx, pool, fn)
 		if err == nil || n == attempts || !notCommitted(err) || ctx.Err() != nil {
@@ -172,22 +164,32 @@ func (s *Store) inTx(ctx context.Context, pool *pgxpool.Pool, fn func(pgx.Tx) er
 	}
 }
 
-func (s *Store) inTxOnce(ctx context.Context, pool *pgxpool.Pool, fn func(pgx.Tx) error) error {
-	tx, err := pool.BeginTx(ctx, s.begin)
+func (s *Store) inTxOnce(ctx context.Context, pool *pgxpool.Pool, fn func(*txn) error) error {
+	conn, err := pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback(ctx) // does nothing once it is committed
+	defer conn.Release()
+	tx := &txn{conn: conn}
+	var begin pgx.Batch
+	begin.Queue("begin")
+	begin.Queue(s.limits)
+	tx.later(&begin)
+	done := false
+	defer func() {
+		if !done {
+			tx.rollback(ctx)
+		}
+	}()
 	if err := fn(tx); err != nil {
 		return err
 	}
-	return tx.Commit(ctx)
+	if err := tx.commit(ctx); err != nil {
+		return err
+	}
+	done = true
+	return nil
 }
 
 // errNoSlot is zero rows of a statement that locks a slot by what it holds.
 var errNoSlot = errors.New("the slot holds something else")
-
-// send runs the queued statements in one round trip.
-func send(ctx context.Context, tx pgx.Tx, b *pgx.Batch) error {
-	return tx.SendBatch(ctx, b).Close()
-}

@@ -40,7 +40,7 @@ func (e *ender) withTree(ctx context.Context, root *slot, leg func() (agent.Stop
 	var tree []slot
 	var batch pgx.Batch
 	queueTree(&batch, turn, &tree)
-	if err := send(ctx, e.tx, &batch); err != nil {
+	if err := e.tx.send(ctx, &batch); err != nil {
 		return err
 	}
 	below, err := leg()
@@ -71,7 +71,7 @@ func (e *ender) stopTree(ctx context.Context, turn string, depth int, tree []slo
 		}
 		var batch pgx.Batch
 		queueTree(&batch, turn, &tree)
-		if err := send(ctx, e.tx, &batch); err != nil {
+		if err := e.tx.send(ctx, &batch); err != nil {
 			return err
 		}
 		tree = slices.DeleteFunc(tree, func(s slot) bool { return done[s.session] })
@@ -95,7 +95,8 @@ func (e *ender) stopOne(ctx context.Context, sl *slot, stop agent.Stop, withdraw
 		return err
 	}
 	e.notify = append(e.notify, sl.node)
-	return e.ask(ctx, sl, stop, withdraw)
+	e.ask(sl, stop, withdraw)
+	return nil
 }
 
 // writeStop merges: the first stop stays, a later one is answered like it.
@@ -105,8 +106,8 @@ UPDATE run_slots SET stop_at = @at::timestamptz, stop_by = @by::text, stop_door 
 WHERE session_id = @session::text AND stop_at IS NULL`
 
 // ask writes the stop of a turn that a living node runs. Withdrawn actions are
-// told by the owner's closing.
-func (e *ender) ask(ctx context.Context, sl *slot, stop agent.Stop, withdraw bool) error {
+// told by the owner's closing, and counted once the transaction is committed.
+func (e *ender) ask(sl *slot, stop agent.Stop, withdraw bool) {
 	var batch pgx.Batch
 	batch.Queue(writeStop, pgx.StrictNamedArgs{
 		"session": sl.session, "at": stop.At, "by": stop.By, "door": stop.Door, "node": clean(stop.Node), "detail": stop.Detail,
@@ -117,7 +118,7 @@ func (e *ender) ask(ctx context.Context, sl *slot, stop agent.Stop, withdraw boo
 			return nil
 		})
 	}
-	return send(ctx, e.tx, &batch)
+	e.tx.later(&batch)
 }
 
 const readFinished = `
@@ -133,7 +134,7 @@ func (e *ender) endIdle(ctx context.Context, sl *slot, stop agent.Stop, withdraw
 	var batch pgx.Batch
 	f.queue(&batch, sl.turn)
 	batch.Queue(readFinished, pgx.StrictNamedArgs{"session": sl.session, "turn": sl.turn}).Query(left.collect)
-	if err := send(ctx, e.tx, &batch); err != nil {
+	if err := e.tx.send(ctx, &batch); err != nil {
 		return agent.Stop{}, err
 	}
 	o := agent.Outcome{Kind: agent.Stopped, Detail: stop.Detail, Stop: &stop}
@@ -145,7 +146,7 @@ func (e *ender) endIdle(ctx context.Context, sl *slot, stop agent.Stop, withdraw
 		return agent.Stop{}, err
 	}
 	x.say(agent.LastWords(sl.lease(), x.seq, o, nil, f.total, left.done(), nil, sl.now)...)
-	if err := e.close(ctx, sl, &f, x); err != nil {
+	if err := e.close(sl, &f, x); err != nil {
 		return agent.Stop{}, err
 	}
 	sl.fence, sl.seq = x.fence, x.seq

@@ -86,21 +86,17 @@ func deref(t *time.Time) time.Time {
 	return *t
 }
 
-// querier is a pool, a connection or a transaction.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}
-
 const readTurn = `
 SELECT ` + turnColumns + `
 FROM turns t JOIN sessions c ON c.id = t.session_id LEFT JOIN run_slots s ON s.session_id = t.session_id
 WHERE t.id = @turn::text`
 
-func readLeg(ctx context.Context, q querier, turn string) (agent.Leg, error) {
-	var row turnRow
-	if err := q.QueryRow(ctx, readTurn, pgx.StrictNamedArgs{"turn": turn}).Scan(row.into()...); err != nil {
-		return agent.Leg{}, notFound(err)
+func readLeg(ctx context.Context, q runner, turn string) (agent.Leg, error) {
+	row, err := one(ctx, q, readTurn, pgx.StrictNamedArgs{"turn": turn}, func(row pgx.CollectableRow) (r turnRow, err error) {
+		return r, row.Scan(r.into()...)
+	})
+	if err != nil {
+		return agent.Leg{}, err
 	}
 	return row.leg()
 }
@@ -169,7 +165,7 @@ func (s *Store) Decide(ctx context.Context, d agent.Decision) (agent.Action, boo
 	d.Answer = clean(d.Answer)
 	var a agent.Action
 	var queued bool
-	err := s.inTx(ctx, s.pool, func(tx pgx.Tx) error {
+	err := s.inTx(ctx, s.pool, func(tx *txn) error {
 		var err error
 		a, queued, err = decide(ctx, tx, d)
 		return err
@@ -192,7 +188,7 @@ SELECT ` + actionColumns + `,
     (SELECT count(*) FROM actions o WHERE o.turn_id = a.turn_id AND o.state = 'open')
 FROM actions a WHERE a.id = @action::text`
 
-func decide(ctx context.Context, tx pgx.Tx, d agent.Decision) (a agent.Action, queued bool, err error) {
+func decide(ctx context.Context, tx *txn, d agent.Decision) (a agent.Action, queued bool, err error) {
 	var sl slot
 	var found bool
 	var open int
@@ -202,7 +198,7 @@ func decide(ctx context.Context, tx pgx.Tx, d agent.Decision) (a agent.Action, q
 		a, err = pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (agent.Action, error) { return scanAction(row, &open) })
 		return notFound(err)
 	})
-	if err := send(ctx, tx, &batch); err != nil {
+	if err := tx.send(ctx, &batch); err != nil {
 		return a, false, err
 	}
 	mine := sl.turn == a.Turn
@@ -217,7 +213,7 @@ func decide(ctx context.Context, tx pgx.Tx, d agent.Decision) (a agent.Action, q
 	if d.Arguments != nil {
 		a.Arguments = d.Arguments
 	}
-	return a, queued, writeDecision(ctx, tx, sl, a, queued)
+	return a, queued, writeDecision(tx, sl, a, queued)
 }
 
 const writeAction = `
@@ -232,7 +228,7 @@ const queueAgain = `
 WITH turn AS (UPDATE turns SET status = 'queued' WHERE id = @turn::text)
 UPDATE run_slots SET state = 'queued', queued_at = clock_timestamp(), continues = true WHERE session_id = @session::text`
 
-func writeDecision(ctx context.Context, tx pgx.Tx, sl slot, a agent.Action, queued bool) error {
+func writeDecision(tx *txn, sl slot, a agent.Action, queued bool) error {
 	var batch pgx.Batch
 	told := sl.state != agent.SlotRunning
 	batch.Queue(writeAction, pgx.StrictNamedArgs{
@@ -249,7 +245,8 @@ func writeDecision(ctx context.Context, tx pgx.Tx, sl slot, a agent.Action, queu
 	if queued {
 		batch.Queue(queueAgain, pgx.StrictNamedArgs{"turn": a.Turn, "session": sl.session})
 	}
-	return send(ctx, tx, &batch)
+	tx.later(&batch)
+	return nil
 }
 
 // orNull is JSON for a json column that may not be empty.
