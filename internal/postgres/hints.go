@@ -12,13 +12,20 @@ import (
 )
 
 const notify = `
-SELECT pg_notify('belay', @payload::text)`
+SELECT pg_notify('belay', payload) FROM unnest(@payloads::text[]) AS payload`
 
-// Notify sends a hint, outside any transaction. That it failed is no reason to
-// undo anything: who does not get it finds the row a little later.
-func (s *Store) Notify(ctx context.Context, h agent.Hint) error {
-	_, err := s.pool.Exec(ctx, notify, pgx.StrictNamedArgs{"payload": strings.TrimSpace(string(h.Kind) + " " + h.Subject)})
-	return wrap("notify", err)
+// Notify sends hints, outside any transaction, on a connection of its own: it
+// never waits for a busy pool. That it failed is no reason to undo anything: who
+// does not get a hint finds the row a little later.
+func (s *Store) Notify(ctx context.Context, hints ...agent.Hint) error {
+	payloads := make([]string, len(hints))
+	for i, h := range hints {
+		payloads[i] = strings.TrimSpace(string(h.Kind) + " " + h.Subject)
+	}
+	return wrap("notify", s.tell.do(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, notify, pgx.StrictNamedArgs{"payloads": payloads})
+		return err
+	}))
 }
 
 // pingEvery is how long a silent LISTEN connection is believed.

@@ -100,13 +100,18 @@ const strays = `
 SELECT s.fence, s.seq, ` + turnColumns + `
 FROM run_slots s JOIN turns t ON t.id = s.turn_id JOIN sessions c ON c.id = s.session_id
 WHERE s.node_id = @node::text AND s.state = 'running' AND s.taken_at < clock_timestamp() - make_interval(secs => @stray::float8)
+  AND (s.turn_id, s.fence) NOT IN (SELECT * FROM unnest(@turns::text[], @fences::bigint[]))
 ORDER BY s.session_id`
 
 // Strays lists the running legs of node taken long enough ago that its node
-// should know of them; each with the events that its taking wrote, to be adopted
+// should know of them, but for the leases that it names; each with the events that its taking wrote, to be adopted
 // as if the reply had come.
-func (s *Store) Strays(ctx context.Context, node string) ([]agent.Leg, error) {
-	rows, err := s.pool.Query(ctx, strays, pgx.StrictNamedArgs{"node": node, "stray": s.times.Stray.Seconds()})
+func (s *Store) Strays(ctx context.Context, node string, known []agent.Lease) ([]agent.Leg, error) {
+	turns, fences := make([]string, len(known)), make([]int64, len(known))
+	for i, l := range known {
+		turns[i], fences[i] = l.Turn, l.Fence
+	}
+	rows, err := s.pool.Query(ctx, strays, pgx.StrictNamedArgs{"node": node, "stray": s.times.Stray.Seconds(), "turns": turns, "fences": fences})
 	if err != nil {
 		return nil, wrap("strays", err)
 	}

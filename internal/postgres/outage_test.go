@@ -174,7 +174,7 @@ func TestAClaimWhoseReplyIsLostIsAdopted(t *testing.T) {
 		t.Fatalf("claim: %v", err)
 	}
 	time.Sleep(5 * time.Millisecond)
-	legs, err := b.Strays(b.ctx, node)
+	legs, err := b.Strays(b.ctx, node, nil)
 	b.check(err)
 	if len(legs) != 1 || legs[0].Lease.Turn != begin.Lease.Turn || legs[0].Lease.Fence != 2 || !legs[0].Adopted || len(legs[0].Events) != 0 || legs[0].Seq != 2 {
 		t.Errorf("strays %+v", legs)
@@ -196,7 +196,7 @@ func TestEverythingIsUnavailableWithoutADatabaseAndBackAfterIt(t *testing.T) {
 		"Turn":   func() error { _, _, err := remote.Turn(b.ctx, leg.Lease.Turn); return err },
 		"Sweep":  func() error { _, _, err := remote.Sweep(b.ctx, node); return err },
 		"Claim":  func() error { _, _, err := remote.Claim(b.ctx, node); return err },
-		"Strays": func() error { _, err := remote.Strays(b.ctx, node); return err },
+		"Strays": func() error { _, err := remote.Strays(b.ctx, node, nil); return err },
 		"Record": func() error { return remote.Record(b.ctx, leg.Lease, nil, nil) },
 		"Append": func() error { _, err := remote.Append(b.ctx, []agent.Batch{{Lease: leg.Lease}}); return err },
 		"Stop": func() error {

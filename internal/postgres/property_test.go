@@ -250,7 +250,7 @@ func (w *world) sweep(*rapid.T) {
 
 func (w *world) adopt(r *rapid.T) {
 	i, _ := w.draw(r, 2)
-	legs, err := w.Strays(w.ctx, w.nodes[i])
+	legs, err := w.Strays(w.ctx, w.nodes[i], nil)
 	w.fatal(err)
 	for _, l := range legs {
 		if !slices.ContainsFunc(w.legs, func(h *held) bool { return h.Lease == l.Lease }) {

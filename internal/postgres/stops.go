@@ -18,12 +18,35 @@ WHERE s.session_id = @session::text`
 
 // Find returns the session's slot as it is; agent.ErrNotFound.
 func (s *Store) Find(ctx context.Context, session string) (agent.Found, error) {
+	f, err := s.find(ctx, findSlot, pgx.StrictNamedArgs{"session": session})
+	return f, wrap("find session "+session, err)
+}
+
+const findTurnsSlot = `
+SELECT ` + slotColumns + `,
+    c.id, c.project_id, c.agent_key, c.owner, c.door, c.title, c.created_at, c.updated_at
+FROM turns t JOIN sessions c ON c.id = t.session_id JOIN run_slots s ON s.session_id = c.id
+WHERE t.id = @turn::text`
+
+// FindTurn returns the slot of a turn's session, as an idle one where the turn
+// is not in it; agent.ErrNotFound.
+func (s *Store) FindTurn(ctx context.Context, turn string) (agent.Found, error) {
+	f, err := s.find(ctx, findTurnsSlot, pgx.StrictNamedArgs{"turn": turn})
+	if err != nil {
+		return agent.Found{}, wrap("find turn "+turn, err)
+	}
+	if f.Lease.Turn != turn {
+		f.Lease, f.State = agent.Lease{Session: f.Session.ID}, agent.SlotIdle
+	}
+	return f, nil
+}
+
+func (s *Store) find(ctx context.Context, sql string, args pgx.StrictNamedArgs) (agent.Found, error) {
 	var sl slot
 	var c agent.Session
 	dst := append(sl.into(), &c.ID, &c.Project, &c.Agent, &c.Owner, &c.Door, &c.Title, &c.CreatedAt, &c.UpdatedAt)
-	err := s.pool.QueryRow(ctx, findSlot, pgx.StrictNamedArgs{"session": session}).Scan(dst...)
-	if err != nil {
-		return agent.Found{}, wrap("find session "+session, notFound(err))
+	if err := s.pool.QueryRow(ctx, sql, args).Scan(dst...); err != nil {
+		return agent.Found{}, notFound(err)
 	}
 	return agent.Found{Session: c, Lease: sl.lease(), State: sl.state}, nil
 }

@@ -74,8 +74,9 @@ type Store struct {
 	pool   *pgxpool.Pool // everything but what has its own below
 	settle *pgxpool.Pool // closing legs: never behind a busy pool
 
-	renew *line // renewals and stop watch: never behind anything
+	renew *line // renewals, stop watch and hints: never behind anything
 	watch *line
+	tell  *line
 	dial  *pgx.ConnConfig // for LISTEN
 
 	times  Times
@@ -100,7 +101,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	single := pool.Config().ConnConfig
 	s := &Store{
 		pool: pool, settle: settle,
-		renew: newLine(single, times), watch: newLine(single, times), dial: single,
+		renew: newLine(single, times), watch: newLine(single, times), tell: newLine(single, times), dial: single,
 		times: times, limits: times.limits(),
 		sealer: cfg.Sealer, log: cmp.Or(cfg.Logger, slog.Default()),
 	}
@@ -145,6 +146,7 @@ func inUTC(conn *pgx.Conn) {
 func (s *Store) Close() {
 	s.renew.Close()
 	s.watch.Close()
+	s.tell.Close()
 	s.settle.Close()
 	s.pool.Close()
 }

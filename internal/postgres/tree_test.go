@@ -98,7 +98,7 @@ func (b *bed) windDown(nodes []string) {
 	}
 	for _, node := range nodes { // what nobody asked to stop
 		b.exec("UPDATE run_slots SET taken_at = taken_at - interval '1 hour' WHERE state = 'running'")
-		legs, err := b.Strays(b.ctx, node)
+		legs, err := b.Strays(b.ctx, node, nil)
 		b.check(err)
 		for _, l := range legs {
 			_, _, err := b.CloseFor(b.ctx, l.Lease)

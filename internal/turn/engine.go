@@ -41,23 +41,24 @@ type Engine struct {
 	keep  *keeper
 	hub   *hub
 
-	pokeWatch, pokeFeed, pokeClaim chan struct{}
-	push                           atomic.Bool // the LISTEN connection stands
-	draining                       atomic.Bool
-	over                           chan struct{} // closed when the node's turns are over: followers end
-	claims                         atomic.Int32  // claims under way
+	pokeWatch, pokeFeed, pokeClaim, pokeHints chan struct{}
+	push                                      atomic.Bool // the LISTEN connection stands
+	draining                                  atomic.Bool
+	over                                      chan struct{} // closed when the node's turns are over: followers end
+	claims                                    atomic.Int32  // claims under way
 
 	base context.Context    // parent of every turn's context; ends when turns must be given up
 	quit context.CancelFunc //
 
 	mu        sync.Mutex
 	runs      map[leg]*run
-	bySession map[string]*run     // the newest of a session
-	taking    map[string]struct{} // turn ids whose take is not answered
-	abandoned map[leg]relic       // had, and given up without closing it
-	queued    int                 // background turns that run here
-	shut      bool                // the drain's time is up: what starts now ends at once
-	wg        sync.WaitGroup      // runs, and who may be about to start one
+	bySession map[string]*run         // the newest of a session
+	hints     map[agent.Hint]struct{} // to be sent
+	taking    map[string]struct{}     // turn ids whose take is not answered
+	abandoned map[leg]relic           // had, and given up without closing it
+	queued    int                     // background turns that run here
+	shut      bool                    // the drain's time is up: what starts now ends at once
+	wg        sync.WaitGroup          // runs, and who may be about to start one
 }
 
 // leg identifies a leg in memory.
@@ -85,10 +86,10 @@ func New(cfg Config) *Engine {
 	return &Engine{
 		cfg: cfg, store: cfg.Store, times: times, obs: cfg.Observer.withDefaults(), log: cfg.Log,
 		keep: newKeeper(cfg.Store, cfg.Label, times, cfg.Log), hub: newHub(),
-		pokeWatch: make(chan struct{}, 1), pokeFeed: make(chan struct{}, 1), pokeClaim: make(chan struct{}, 1),
+		pokeWatch: make(chan struct{}, 1), pokeFeed: make(chan struct{}, 1), pokeClaim: make(chan struct{}, 1), pokeHints: make(chan struct{}, 1),
 		over: make(chan struct{}), base: base, quit: quit,
 		runs: make(map[leg]*run), bySession: make(map[string]*run),
-		taking: make(map[string]struct{}), abandoned: make(map[leg]relic),
+		taking: make(map[string]struct{}), hints: make(map[agent.Hint]struct{}), abandoned: make(map[leg]relic),
 	}
 }
 
@@ -100,7 +101,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	inner, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	g, inner := errgroup.WithContext(inner)
-	for _, loop := range []func(context.Context){e.keepLease, e.watch, e.flushLoop, e.feedLoop, e.claimLoop, e.janitor, e.listen} {
+	for _, loop := range []func(context.Context){e.keepLease, e.watch, e.flushLoop, e.feedLoop, e.claimLoop, e.janitor, e.listen, e.hintLoop} {
 		g.Go(func() error { loop(inner); return nil })
 	}
 	<-ctx.Done()

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -36,12 +37,9 @@ func (r *run) recall(ctx context.Context) (*history, error) {
 	if err := r.journal.record(ctx, r.e.times.Write, nil); err != nil {
 		return nil, err
 	}
-	events, err := retry(ctx, func() ([]agent.Event, error) { return r.e.store.Transcript(ctx, r.lease.Session) })
+	events, err := r.transcript(ctx)
 	if err != nil {
-		if c := ctxErr(ctx); c != nil {
-			return nil, c
-		}
-		return nil, err
+		return nil, cmp.Or(ctxErr(ctx), err)
 	}
 	r.countTurn(events)
 	h := repair(events, r.lease.Turn)
@@ -49,6 +47,15 @@ func (r *run) recall(ctx context.Context) (*history, error) {
 		h.prompts = append([]agent.Prompt{{Role: agent.RoleSystem, Text: r.turn.Spec.Instructions}}, h.prompts...)
 	}
 	return h, nil
+}
+
+// transcript reads what the session has. Of a session that began with this leg
+// that is what its taking wrote.
+func (r *run) transcript(ctx context.Context) ([]agent.Event, error) {
+	if r.turn.FirstSeq == 1 && len(r.first) > 0 {
+		return r.first, nil
+	}
+	return retry(ctx, func() ([]agent.Event, error) { return r.e.store.Transcript(ctx, r.lease.Session) })
 }
 
 // countTurn takes the turn's figures from the journal: legs before this one

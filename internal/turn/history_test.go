@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,13 +36,13 @@ func TestTheHistoryIsValidWhereverATurnIsCut(t *testing.T) {
 					scriptOfTextToolText(c.model)
 					tn := c.tool(0)
 					seen := 0
-					shown := ""
+					var shown strings.Builder
 					for e, err := range c.nodes[0].Follow(t.Context(), tn.Session, tn.FirstSeq-1) {
 						if err != nil {
 							t.Fatal(err)
 						}
 						seen++
-						shown += text([]agent.Event{e})
+						shown.WriteString(text([]agent.Event{e}))
 						if seen == at {
 							time.Sleep(60 * time.Millisecond) // it is stored, and nothing has followed
 							cut(c, tn)
@@ -51,7 +52,7 @@ func TestTheHistoryIsValidWhereverATurnIsCut(t *testing.T) {
 						}
 					}
 					whole = max(whole, seen)
-					c.checkCut(t, tn, shown)
+					c.checkCut(t, tn, shown.String())
 				}, withTools(turntest.SlowTool("t", 100*time.Millisecond)))
 			})
 		}
@@ -64,14 +65,14 @@ func TestTheHistoryIsValidWhereverATurnIsCut(t *testing.T) {
 // checkCut sends the next message and looks at what the model is given.
 func (c *cluster) checkCut(t *testing.T, tn agent.Turn, shown string) {
 	t.Helper()
-	kept := ""
+	var kept strings.Builder
 	for _, m := range bodies[agent.Message](of(c.mem.Journal(tn.Session), tn)) {
 		if m.Role == agent.RoleAssistant {
-			kept += m.Text
+			kept.WriteString(m.Text)
 		}
 	}
-	if kept != shown {
-		t.Errorf("shown %q, kept %q", shown, kept)
+	if kept.String() != shown {
+		t.Errorf("shown %q, kept %q", shown, kept.String())
 	}
 	c.until(5*time.Second, "the owner has given it up", func() bool { return c.model.Open() == 0 })
 	before := len(c.model.Calls())
@@ -79,14 +80,14 @@ func (c *cluster) checkCut(t *testing.T, tn agent.Turn, shown string) {
 	// What the turn left of its own script goes to the next turn first.
 	next := c.begin(1, turn.Submit{Session: tn.Session, Input: "next"})
 	c.end(1, next)
-	said := ""
+	var said strings.Builder
 	for _, p := range c.model.Calls()[before].Request.Prompts {
 		if p.Role == agent.RoleAssistant {
-			said += p.Text
+			said.WriteString(p.Text)
 		}
 	}
-	if said != shown {
-		t.Errorf("the next request has %q, %q was shown", said, shown)
+	if said.String() != shown {
+		t.Errorf("the next request has %q, %q was shown", said.String(), shown)
 	}
 }
 

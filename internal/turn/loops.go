@@ -3,6 +3,8 @@ package turn
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/belayrun/belay/internal/agent"
@@ -82,18 +84,47 @@ func (e *Engine) listen(ctx context.Context) {
 	}
 }
 
-// notify sends hints; what fails is counted, and found by polling.
+// notify leaves hints to the hint loop; equal ones that wait are one.
 func (e *Engine) notify(hints ...agent.Hint) {
 	if e.cfg.Hints == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), e.times.Limit)
-	defer cancel()
+	e.mu.Lock()
 	for _, h := range hints {
-		if err := e.cfg.Hints.Notify(ctx, h); err != nil {
-			e.obs.NotifyError()
-			e.log.Warn("hint not sent", "kind", h.Kind, "err", err)
+		e.hints[h] = struct{}{}
+	}
+	e.mu.Unlock()
+	poke(e.pokeHints)
+}
+
+// hintLoop sends hints, all that wait in one statement: two hundred stops at
+// once do not queue for two hundred connections. When ctx ends it sends the last.
+func (e *Engine) hintLoop(ctx context.Context) {
+	for {
+		select {
+		case <-e.pokeHints:
+			e.sendHints(ctx)
+		case <-ctx.Done():
+			e.sendHints(context.WithoutCancel(ctx))
+			return
 		}
+	}
+}
+
+// sendHints sends what waits. What fails is counted, and found by polling.
+func (e *Engine) sendHints(ctx context.Context) {
+	e.mu.Lock()
+	hints := slices.Collect(maps.Keys(e.hints))
+	clear(e.hints)
+	e.mu.Unlock()
+	if len(hints) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.times.Limit)
+	defer cancel()
+	if err := e.cfg.Hints.Notify(ctx, hints...); err != nil {
+		e.obs.NotifyError()
+		e.log.Warn("hints not sent", "count", len(hints), "err", err)
 	}
 }
 
@@ -108,8 +139,9 @@ func (e *Engine) flushLoop(ctx context.Context) {
 	}
 }
 
-// maxFlushRows bounds one statement.
-const maxFlushRows = 4000
+// maxFlushRows bounds one statement, which holds the locks of all its slots until
+// it is done: a stop of any of them waits for so many rows, not for all.
+const maxFlushRows = 256
 
 func (e *Engine) flush(ctx context.Context) {
 	var batches []agent.Batch
@@ -284,7 +316,7 @@ func (e *Engine) reconcile(ctx context.Context, id string) {
 	known := e.known()
 	one, cancel := context.WithTimeout(ctx, e.times.Write)
 	defer cancel()
-	strays, err := e.store.Strays(one, id)
+	strays, err := e.store.Strays(one, id, e.leases())
 	if err != nil {
 		e.log.Debug("reconcile", "err", err)
 		return
@@ -293,6 +325,15 @@ func (e *Engine) reconcile(ctx context.Context, id string) {
 		e.reclaim(one, l, known)
 	}
 	e.forget(known, strays)
+}
+
+// leases are those of the legs that run here.
+func (e *Engine) leases() []agent.Lease {
+	var out []agent.Lease
+	for _, r := range e.all() {
+		out = append(out, r.lease)
+	}
+	return out
 }
 
 // known says which legs this node has now; fence 0 stands for a turn that it is

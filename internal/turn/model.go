@@ -105,7 +105,7 @@ func (r *run) lengthLimit() string {
 func (r *run) tryModels(ctx context.Context, req agent.Request) (*stream, error) {
 	var err error
 	for _, key := range append([]string{r.turn.Spec.Model}, r.turn.Spec.FallbackModels...) {
-		cfg, m, e := r.findModel(ctx, key)
+		f, e := r.findModel(ctx, key)
 		if c := ctxErr(ctx); c != nil {
 			return nil, c
 		}
@@ -117,7 +117,7 @@ func (r *run) tryModels(ctx context.Context, req agent.Request) (*stream, error)
 			if err := r.e.keep.await(ctx, r.lease.Node); err != nil {
 				return nil, err
 			}
-			s := &stream{run: r, model: m, cfg: cfg, req: req}
+			s := &stream{run: r, model: f.model, cfg: f.cfg, req: req}
 			err = s.read(ctx)
 			if c := ctxErr(ctx); c != nil {
 				return nil, c
@@ -128,7 +128,7 @@ func (r *run) tryModels(ctx context.Context, req agent.Request) (*stream, error)
 			if s.began {
 				return nil, err
 			}
-			if !again(ctx, err, attempt, cfg.MaxRetries()) {
+			if !again(ctx, err, attempt, f.cfg.MaxRetries()) {
 				break
 			}
 		}
@@ -139,17 +139,59 @@ func (r *run) tryModels(ctx context.Context, req agent.Request) (*stream, error)
 	return nil, err
 }
 
-// findModel waits for a database that is away: that ends no turn.
-func (r *run) findModel(ctx context.Context, key string) (agent.Model, Model, error) {
-	type found struct {
-		cfg agent.Model
-		m   Model
+// found is a model with its configuration.
+type found struct {
+	cfg   agent.Model
+	model Model
+}
+
+// lookup is a model that is being looked up while its leg makes ready.
+type lookup struct {
+	key  string
+	stop context.CancelFunc
+	done chan struct{} // closed when the rest is there
+	found
+	err error
+}
+
+// lookAhead begins to look for the agent's model; wait must follow.
+func (r *run) lookAhead(ctx context.Context) {
+	ctx, stop := context.WithCancel(ctx)
+	l := &lookup{key: r.turn.Spec.Model, stop: stop, done: make(chan struct{})}
+	r.ahead, r.used = l, false
+	go func() {
+		defer close(l.done)
+		defer func() {
+			if p := recover(); p != nil {
+				l.err = fmt.Errorf("panic while finding model %q: %v", l.key, p)
+			}
+		}()
+		l.found, l.err = r.lookUp(ctx, l.key)
+	}()
+}
+
+// wait ends the looking up.
+func (l *lookup) wait() {
+	l.stop()
+	<-l.done
+}
+
+// findModel returns a model; what was looked up ahead is used once.
+func (r *run) findModel(ctx context.Context, key string) (found, error) {
+	if l := r.ahead; l.key == key && !r.used {
+		r.used = true
+		<-l.done
+		return l.found, l.err
 	}
-	f, err := retry(ctx, func() (found, error) {
-		cfg, m, err := r.e.cfg.Models.Model(ctx, r.session.Project, key)
-		return found{cfg, m}, err
+	return r.lookUp(ctx, key)
+}
+
+// lookUp waits for a database that is away: that ends no turn.
+func (r *run) lookUp(ctx context.Context, key string) (found, error) {
+	return retry(ctx, func() (f found, err error) {
+		f.cfg, f.model, err = r.e.cfg.Models.Model(ctx, r.session.Project, key)
+		return f, err
 	})
-	return f.cfg, f.m, err
 }
 
 func modelMissing(key string, err error) error {

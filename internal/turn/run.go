@@ -35,6 +35,9 @@ type run struct {
 	path  StopPath
 
 	// What follows belongs to the leg's own goroutine.
+	first []agent.Event // what its taking wrote, until the leg has written more
+	ahead *lookup       // of its model
+	used  bool          // the lookup is used
 	draft *agent.Draft
 	index int // of the next assistant message
 	usage []agent.Usage
@@ -52,7 +55,7 @@ func (e *Engine) start(l agent.Leg, queued bool) {
 	ctx, cancel := context.WithCancelCause(e.base)
 	r := &run{
 		e: e, lease: l.Lease, session: l.Session, turn: l.Turn, adopted: l.Adopted, queued: queued,
-		began: time.Now(), ctx: ctx, cancel: cancel, done: make(chan struct{}), index: l.Turn.Index,
+		began: time.Now(), ctx: ctx, cancel: cancel, done: make(chan struct{}), index: l.Turn.Index, first: l.Events,
 	}
 	e.mu.Lock()
 	k := leg{r.lease.Turn, r.lease.Fence}
@@ -294,10 +297,13 @@ func (r *run) lost() bool {
 // work is the turn itself: first look, history, then model calls and tools in
 // turn until the model has answered.
 func (r *run) work(ctx context.Context) error {
+	r.lookAhead(ctx)
+	defer r.ahead.wait()
 	if err := r.firstLook(ctx); err != nil {
 		return err
 	}
 	h, err := r.recall(ctx)
+	r.first = nil
 	if err != nil {
 		return err
 	}

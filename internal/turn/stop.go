@@ -125,28 +125,21 @@ func (e *Engine) tell(r *run, s agent.Stop, began time.Time) bool {
 // findRow reads the slot. A turn asked for by id that is not in the slot is left
 // empty: it has ended.
 func (e *Engine) findRow(ctx context.Context, q StopRequest) (agent.Found, error) {
-	session := q.Session
-	if q.Turn != "" {
-		t, s, err := e.store.Turn(ctx, q.Turn)
-		if err != nil {
-			return agent.Found{}, err
-		}
-		if err := q.Principal.MayAct(s); err != nil {
-			return agent.Found{}, err
-		}
-		if session != "" && session != t.Session {
-			return agent.Found{}, agent.ErrNotFound
-		}
-		session = t.Session
-	}
-	f, err := e.store.Find(ctx, session)
+	f, err := e.findEither(ctx, q)
 	if err == nil {
 		err = q.Principal.MayAct(f.Session)
 	}
-	if err == nil && q.Turn != "" && f.Lease.Turn != q.Turn {
-		f.Lease, f.State = agent.Lease{Session: session}, agent.SlotIdle
+	if err == nil && q.Session != "" && q.Session != f.Session.ID {
+		err = agent.ErrNotFound
 	}
 	return f, err
+}
+
+func (e *Engine) findEither(ctx context.Context, q StopRequest) (agent.Found, error) {
+	if q.Turn != "" {
+		return e.store.FindTurn(ctx, q.Turn)
+	}
+	return e.store.Find(ctx, q.Session)
 }
 
 // mayWithdraw says whether a stop also answers the turn's open requests "no":

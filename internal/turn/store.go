@@ -40,16 +40,24 @@ type Slots interface {
 	Settle(ctx context.Context, l agent.Lease, c agent.Closing) (agent.Closed, error)
 }
 
-// Stops finds turns and writes stops.
-type Stops interface {
+// Finder finds what runs.
+type Finder interface {
 	// Find returns the session's slot as it is; agent.ErrNotFound.
 	Find(ctx context.Context, session string) (agent.Found, error)
+	// FindTurn returns the slot of a turn's session. Where the turn is not in it,
+	// because it has ended, the lease names the session alone and the state is
+	// idle. agent.ErrNotFound.
+	FindTurn(ctx context.Context, turn string) (agent.Found, error)
+}
+
+// Stops writes stops.
+type Stops interface {
 	// Stop writes a stop of that very turn into its slot, or ends the turn where
 	// no living node runs it. withdraw also answers its open actions "no";
 	// without it a waiting turn is left as it is. A turn that has left its slot is
 	// read again for how it ended.
 	Stop(ctx context.Context, session, turn string, s agent.Stop, withdraw bool) (agent.StopResult, error)
-	// agent.Asked lists the running legs of a node that are asked to stop.
+	// Asked lists the running legs of a node that are asked to stop.
 	Asked(ctx context.Context, node string) ([]agent.Asked, error)
 }
 
@@ -60,8 +68,9 @@ type Janitor interface {
 	DeclareDead(ctx context.Context, me string) (int, error)
 	// Sweep closes at most one leg of a dead node; ok is false when there is none.
 	Sweep(ctx context.Context, me string) (closed agent.Swept, ok bool, err error)
-	// Strays lists the running legs of node taken more than two seconds ago.
-	Strays(ctx context.Context, node string) ([]agent.Leg, error)
+	// Strays lists the running legs of node taken more than two seconds ago, but
+	// for those of the leases given.
+	Strays(ctx context.Context, node string, known []agent.Lease) ([]agent.Leg, error)
 }
 
 // Closer closes one leg on behalf of its own node, which had it and lost it.
@@ -95,10 +104,14 @@ type Reader interface {
 	Transcript(ctx context.Context, session string) ([]agent.Event, error)
 }
 
-// Turns reads turns and decides actions.
+// Turns reads turns.
 type Turns interface {
 	// Turn returns a turn and its session; agent.ErrNotFound.
 	Turn(ctx context.Context, id string) (agent.Turn, agent.Session, error)
+}
+
+// Actions reads and decides what turns wait for.
+type Actions interface {
 	// Action returns an action and its session; agent.ErrNotFound.
 	Action(ctx context.Context, id string) (agent.Action, agent.Session, error)
 	// Actions returns the actions of a turn.
@@ -110,8 +123,8 @@ type Turns interface {
 
 // Hints carries hints between nodes. A nil Hints in Config is push off.
 type Hints interface {
-	// Notify sends a hint, outside any transaction.
-	Notify(ctx context.Context, h agent.Hint) error
+	// Notify sends hints, outside any transaction.
+	Notify(ctx context.Context, hints ...agent.Hint) error
 	// Listen calls on for every hint until ctx ends. It redials by itself, and
 	// calls up(true) after each connect and up(false) when a connection is gone.
 	Listen(ctx context.Context, on func(agent.Hint), up func(bool)) error
@@ -121,10 +134,12 @@ type Hints interface {
 type Store interface {
 	Nodes
 	Slots
+	Finder
 	Stops
 	Janitor
 	Closer
 	Journal
 	Reader
 	Turns
+	Actions
 }

@@ -21,7 +21,7 @@ func reconcileCases() []storeCase {
 
 func (f *fixture) strays(node string) []agent.Leg {
 	f.t.Helper()
-	legs, err := again(func() ([]agent.Leg, error) { return f.store.Strays(f.ctx, node) })
+	legs, err := again(func() ([]agent.Leg, error) { return f.store.Strays(f.ctx, node, nil) })
 	f.check(err)
 	return legs
 }

@@ -30,11 +30,13 @@ func (m *Memory) DropHints(drop bool) {
 }
 
 // Notify implements turn.Hints.
-func (m *Memory) Notify(ctx context.Context, h agent.Hint) error {
+func (m *Memory) Notify(ctx context.Context, hints ...agent.Hint) error {
 	if err := m.faults.before(ctx, "Notify"); err != nil {
 		return err
 	}
-	m.hints.send(h)
+	for _, h := range hints {
+		m.hints.send(h)
+	}
 	return m.faults.after("Notify")
 }
 

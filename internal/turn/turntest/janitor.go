@@ -47,11 +47,14 @@ func (m *Memory) closing(ctx context.Context, method string, find func() *memSes
 }
 
 // Strays implements turn.Janitor.
-func (m *Memory) Strays(ctx context.Context, node string) ([]agent.Leg, error) {
+func (m *Memory) Strays(ctx context.Context, node string, known []agent.Lease) ([]agent.Leg, error) {
 	return call(ctx, m, "Strays", func() ([]agent.Leg, error) {
 		var out []agent.Leg
 		for _, s := range m.byID() {
 			if s.slot.state != agent.SlotRunning || s.slot.node != node || now().Sub(s.slot.taken) <= m.times.Stray {
+				continue
+			}
+			if slices.ContainsFunc(known, func(l agent.Lease) bool { return l.Turn == s.slot.turn && l.Fence == s.slot.fence }) {
 				continue
 			}
 			leg := agent.Leg{

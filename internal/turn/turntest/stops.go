@@ -11,7 +11,22 @@ import (
 	"github.com/belayrun/belay/internal/agent"
 )
 
-// Find implements turn.Stops.
+// FindTurn implements turn.Finder.
+func (m *Memory) FindTurn(ctx context.Context, turn string) (agent.Found, error) {
+	return call(ctx, m, "FindTurn", func() (agent.Found, error) {
+		t := m.turns[turn]
+		if t == nil {
+			return agent.Found{}, fmt.Errorf("turn %s: %w", turn, agent.ErrNotFound)
+		}
+		s := m.sessions[t.Session]
+		if s.slot.turn != turn {
+			return agent.Found{Session: s.Session, Lease: agent.Lease{Session: s.ID}, State: agent.SlotIdle}, nil
+		}
+		return agent.Found{Session: s.Session, Lease: s.lease(), State: s.slot.state}, nil
+	})
+}
+
+// Find implements turn.Finder.
 func (m *Memory) Find(ctx context.Context, session string) (agent.Found, error) {
 	return call(ctx, m, "Find", func() (agent.Found, error) {
 		s := m.sessions[session]
