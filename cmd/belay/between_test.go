@@ -1,13 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -135,16 +135,7 @@ func TestBehindPgbouncer(t *testing.T) {
 	for node := range 2 {
 		t.Run(fmt.Sprintf("stop through node %d", node+1), func(t *testing.T) { stopThrough(t, c, node) })
 	}
-	res, err := http.Get(c.nodes[0].url + "/readyz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	b := make([]byte, 200)
-	n, _ := res.Body.Read(b)
-	if !strings.Contains(string(b[:n]), `"push":"off"`) {
-		t.Errorf("readyz: %s", b[:n])
-	}
+	want(t, "push", c.push(0), "off")
 	s := c.stream(0, "slow", `/tool wait {"seconds":0.1}`, nil)
 	want(t, "a turn with a tool", s.rest().Type, "response.completed")
 	var streams []*stream
@@ -168,12 +159,28 @@ func TestPushThroughPgbouncerIsNoticed(t *testing.T) {
 	through := bouncer(t, c.url)
 	c.start("node-1", through).ready()
 	c.start("node-2", through).ready()
+	want(t, "push", c.push(0), "off")
 	s := c.stream(0, "demo", "/slow 600", nil)
 	s.until("response.output_text.delta")
 	asked := time.Now()
 	want(t, "cancelled", c.stop(1, s.conv, nil)["cancelled"], true)
 	c.closed(1, asked)
 	want(t, "reason", reason(s.rest()), "cancelled")
+}
+
+// push is what a node says of its hints.
+func (c *cluster) push(node int) any {
+	c.t.Helper()
+	res, err := http.Get(c.nodes[node].url + "/readyz")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var a map[string]any
+	if err := json.NewDecoder(res.Body).Decode(&a); err != nil {
+		c.t.Fatal(err)
+	}
+	return a["push"]
 }
 
 // 87, 88: nginx with its defaults, but for a short read timeout, neither holds
