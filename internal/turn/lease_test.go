@@ -139,20 +139,24 @@ func (f flaky) Open(ctx context.Context, s agent.Session, refs []agent.ToolRef) 
 }
 
 func TestModelsAndToolsThatCannotBeLookedUpNowAreWaitedFor(t *testing.T) {
-	var gone atomic.Bool
-	gone.Store(true)
-	run(t, 1, func(t *testing.T, c *cluster) {
-		c.model.Reply(turntest.Answer("ok")...)
-		tn := c.tool(0)
-		time.Sleep(3 * time.Second)
-		gone.Store(false)
-		if e := last(c.end(0, tn)); e.Status != agent.StatusCompleted {
-			t.Errorf("ended %+v", e.Error)
-		}
-	}, func(c *turn.Config) {
-		f := flaky{c.Models, turntest.Toolbox{}, &gone}
-		c.Models, c.Tools = f, f
-	})
+	for name, set := range map[string]func(*turn.Config, flaky){
+		"models": func(c *turn.Config, f flaky) { c.Models = f },
+		"tools":  func(c *turn.Config, f flaky) { c.Tools = f },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var gone atomic.Bool
+			gone.Store(true)
+			run(t, 1, func(t *testing.T, c *cluster) {
+				c.model.Reply(turntest.Answer("ok")...)
+				tn := c.tool(0)
+				time.Sleep(3 * time.Second)
+				gone.Store(false)
+				if e := last(c.end(0, tn)); e.Status != agent.StatusCompleted {
+					t.Errorf("ended %+v", e.Error)
+				}
+			}, func(c *turn.Config) { set(c, flaky{c.Models, turntest.Toolbox{}, &gone}) })
+		})
+	}
 }
 
 func TestStopWithTheDatabaseAwayAbortsTheModelAndIsNotRecorded(t *testing.T) {
@@ -383,8 +387,8 @@ func TestARefusedFlushFindsOutThatTheLeaseIsLost(t *testing.T) {
 		steps, _ := words(1000, 20*time.Millisecond)
 		c.model.Reply(steps...)
 		tn := c.begin(0, turn.Submit{})
-		time.Sleep(time.Second)
-		c.mem.Fail(away("Renew")) // the renewal would tell too, later
+		time.Sleep(910 * time.Millisecond) // between two sweeps
+		c.mem.Fail(away("Renew"))          // the renewal would tell too, later
 		c.mem.KillNode(c.node(tn))
 		c.cancel(1, turn.StopRequest{Session: tn.Session})
 		c.until(300*time.Millisecond, "model closed", func() bool { return c.model.Open() == 0 })
