@@ -38,6 +38,8 @@ type site struct {
 	http *http.Client
 	tape txtar.Archive
 	log  *bytes.Buffer
+
+	close func() // of the server, so that the log is whole
 }
 
 func routes(w *httpapitest.World, s httpapi.Streams) []httpapi.Route {
@@ -59,7 +61,8 @@ func newSite(t *testing.T, change ...func(*httpapi.Config)) *site {
 	}
 	srv := httptest.NewServer(httpapi.New(cfg))
 	tr := &http.Transport{}
-	t.Cleanup(func() { tr.CloseIdleConnections(); srv.Close() })
+	s.close = func() { tr.CloseIdleConnections(); srv.Close() }
+	t.Cleanup(s.close)
 	s.url, s.http = srv.URL, &http.Client{Transport: httpapitest.NewOracle(t, tr), Timeout: 20 * time.Second}
 	return s
 }

@@ -207,8 +207,11 @@ type recorder struct {
 // Unwrap lets http.ResponseController reach the connection.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
+// FlushError is what http.ResponseController flushes with.
+func (r *recorder) FlushError() error { return http.NewResponseController(r.ResponseWriter).Flush() }
+
 // Flush implements http.Flusher for code that does not know ResponseController.
-func (r *recorder) Flush() { _ = http.NewResponseController(r.ResponseWriter).Flush() }
+func (r *recorder) Flush() { _ = r.FlushError() }
 
 // WriteHeader implements http.ResponseWriter.
 func (r *recorder) WriteHeader(status int) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"runtime/debug"
 	"strconv"
 	"sync"
 	"time"
@@ -16,42 +15,40 @@ import (
 
 const (
 	burst     = 16 << 10 // bytes that are joined in one write at most, but for one event that is larger
-	ahead     = 32       // events that are read ahead of the writer
 	maxPooled = 64 << 10 // larger buffers are not kept
 )
 
 // Streams writes event streams. The zero value has the defaults.
 //
-// A stream holds what its client has not taken in a bounded buffer; when that is
-// full, the source is not read on. A client that takes nothing for Write is cut
-// off, and resumes where it was.
+// A stream is its handler's goroutine and no more. While it writes it reads no
+// further, so what a client has not taken stays in the source. A client that
+// takes nothing for Write is cut off, and resumes where it was.
 type Streams struct {
 	Ping  time.Duration // a comment after so long a silence, default 15 seconds
 	Write time.Duration // for each write, default 15 seconds
 }
 
 // Render appends what a stream says about an event to dst: whole frames, or
-// nothing. done ends the stream after it.
+// nothing. done ends the stream after it. What it appended is not sent where it
+// fails.
 type Render func(dst []byte, e agent.Event) (out []byte, done bool, err error)
 
-// Source makes the events of a stream; they end with ctx.
-type Source func(ctx context.Context) iter.Seq2[agent.Event, error]
+// Source makes the events of a stream in batches, an empty one where there was
+// nothing for idle. They end with ctx.
+type Source func(ctx context.Context, idle time.Duration) iter.Seq2[[]agent.Event, error]
 
-// Serve streams until render says done, the client goes or the source fails. It
-// returns once the source has returned. The client's going is no error; an error
-// means that the stream ended too early, and the connection must be cut.
+// Serve streams until render says done, the client goes or the source fails. The
+// client's going is no error; an error means that the stream ended too early,
+// and the connection must be cut.
 func (s Streams) Serve(w http.ResponseWriter, r *http.Request, source Source, render Render) error {
-	out := &stream{w: w, rc: http.NewResponseController(w), ping: orDefault(s.Ping), write: orDefault(s.Write)}
+	out := stream{
+		w: w, rc: http.NewResponseController(w), render: render,
+		ping: orDefault(s.Ping), write: orDefault(s.Write), reset: r.ProtoMajor >= 2,
+	}
 	if err := out.open(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(r.Context())
-	events := make(chan arrival, ahead)
-	var wg sync.WaitGroup
-	wg.Go(func() { pump(ctx, source, events) })
-	defer wg.Wait()
-	defer cancel()
-	err := out.run(ctx, events, render)
+	err := out.run(source(r.Context(), out.ping))
 	if r.Context().Err() != nil {
 		return nil
 	}
@@ -65,45 +62,21 @@ func orDefault(d time.Duration) time.Duration {
 	return d
 }
 
-// arrival is an event of the source, or its error.
-type arrival struct {
-	event agent.Event
-	err   error
-}
-
-// pump reads the source into events until ctx ends, and closes events.
-func pump(ctx context.Context, source Source, events chan<- arrival) {
-	defer close(events)
-	send := func(a arrival) bool {
-		select {
-		case events <- a:
-			return true
-		case <-ctx.Done():
-			return false
-		}
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			send(arrival{err: fmt.Errorf("panic in a stream's source: %v\n%s", p, debug.Stack())})
-		}
-	}()
-	for e, err := range source(ctx) {
-		if !send(arrival{e, err}) || err != nil {
-			return
-		}
-	}
-}
-
 // stream is one open event stream.
 type stream struct {
 	w           http.ResponseWriter
 	rc          *http.ResponseController
+	render      Render
 	ping, write time.Duration
+	reset       bool      // a deadline that passes ends the stream even if nothing is being written: HTTP/2
+	sent        time.Time // when the last write began
+	extended    time.Time // when the deadline that stands was set
 }
 
 // open sends the headers at once, so that the client knows that it is served.
 func (s *stream) open() error {
-	if err := s.rc.SetWriteDeadline(time.Now().Add(s.write)); err != nil {
+	s.sent = time.Now()
+	if err := s.extend(); err != nil {
 		return fmt.Errorf("event stream: %w", err)
 	}
 	h := s.w.Header()
@@ -114,36 +87,26 @@ func (s *stream) open() error {
 	return s.send([]byte(":\n\n"))
 }
 
-var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
-
-func (s *stream) run(ctx context.Context, events <-chan arrival, render Render) error {
-	ping := time.NewTicker(s.ping)
-	defer ping.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-ping.C:
-			if err := s.send([]byte(": ping\n\n")); err != nil {
-				return err
-			}
-		case a, ok := <-events:
-			if !ok {
-				return errEnded
-			}
-			ping.Reset(s.ping)
-			if done, err := s.relay(a, events, render); done || err != nil {
-				return err
-			}
-		}
-	}
-}
-
 // errEnded: a source ends with an error or not at all.
 var errEnded = errors.New("event stream: the source ended without a word")
 
-// relay sends an event, and in the same write those that are there already.
-func (s *stream) relay(a arrival, events <-chan arrival, render Render) (done bool, err error) {
+func (s *stream) run(batches iter.Seq2[[]agent.Event, error]) error {
+	for batch, err := range batches {
+		if err != nil {
+			return err
+		}
+		if done, err := s.relay(batch); done || err != nil {
+			return err
+		}
+	}
+	return errEnded
+}
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
+
+// relay sends a batch in as few writes as burst allows, or a ping where there was
+// nothing to say for long.
+func (s *stream) relay(batch []agent.Event) (done bool, err error) {
 	p := buffers.Get().(*[]byte)
 	buf := (*p)[:0]
 	defer func() {
@@ -152,38 +115,59 @@ func (s *stream) relay(a arrival, events <-chan arrival, render Render) (done bo
 			buffers.Put(p)
 		}
 	}()
-	for more := true; more && !done && err == nil; {
-		if err = a.err; err == nil {
-			buf, done, err = render(buf, a.event)
+	for i := 0; i < len(batch) && !done; i++ {
+		out, last, err := s.render(buf, batch[i])
+		if err != nil {
+			return false, errors.Join(s.flush(buf), err)
 		}
-		if more = len(buf) < burst; more {
-			select {
-			case a, more = <-events:
-			default:
-				more = false
+		if buf, done = out, last; len(buf) >= burst {
+			if err := s.send(buf); err != nil {
+				return done, err
 			}
+			buf = buf[:0]
 		}
 	}
-	if len(buf) > 0 {
-		if werr := s.send(buf); werr != nil {
-			return done, werr
-		}
+	if len(buf) == 0 && !done && (len(batch) == 0 || time.Since(s.sent) >= s.ping) {
+		buf = append(buf, ": ping\n\n"...)
 	}
-	return done, err
+	return done, s.flush(buf)
+}
+
+// flush sends what there is.
+func (s *stream) flush(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	return s.send(b)
 }
 
 // send writes and flushes within the deadline.
 func (s *stream) send(b []byte) error {
-	if err := s.rc.SetWriteDeadline(time.Now().Add(s.write)); err != nil {
-		return fmt.Errorf("event stream: %w", err)
+	s.sent = time.Now()
+	err := s.extend()
+	if err == nil {
+		_, err = s.w.Write(b)
 	}
-	if _, err := s.w.Write(b); err != nil {
-		return fmt.Errorf("event stream: %w", err)
+	if err == nil {
+		err = s.rc.Flush()
 	}
-	if err := s.rc.Flush(); err != nil {
+	if err == nil && s.reset {
+		err = s.rc.SetWriteDeadline(time.Time{})
+	}
+	if err != nil {
 		return fmt.Errorf("event stream: %w", err)
 	}
 	return nil
+}
+
+// extend sets the deadline of a write that begins now. One that has been set a
+// moment ago is left to stand: setting it costs as much as a small event.
+func (s *stream) extend() error {
+	if !s.reset && s.sent.Sub(s.extended) < min(s.write/2, time.Second) {
+		return nil
+	}
+	s.extended = s.sent
+	return s.rc.SetWriteDeadline(s.sent.Add(s.write))
 }
 
 // AppendFrame begins an event of a stream; its data, one line of JSON, and then

@@ -2,6 +2,8 @@ package httpapi_test
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,19 +17,26 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/belayrun/belay/internal/agent"
 	"github.com/belayrun/belay/internal/httpapi"
 	"github.com/belayrun/belay/internal/httpapi/httpapitest"
+	"github.com/belayrun/belay/internal/turn"
 )
 
 // streamRoute serves events of a source as numbered frames; text "end" is the last.
 func streamRoute(s httpapi.Streams, source httpapi.Source) httpapi.Route {
 	return httpapi.Route{Method: http.MethodGet, Pattern: "/stream", Serve: func(w http.ResponseWriter, r *http.Request) error {
 		return s.Serve(w, r, source, func(dst []byte, e agent.Event) ([]byte, bool, error) {
-			text := e.Body.(agent.TextDelta).Text
-			dst = httpapi.AppendString(httpapi.AppendFrame(dst, e.Seq, "text.delta"), text)
+			dst = httpapi.AppendFrame(dst, e.Seq, "text.delta")
+			delta, ok := e.Body.(agent.TextDelta)
+			if !ok {
+				return dst, false, errors.New("no text")
+			}
+			text := delta.Text
+			dst = httpapi.AppendString(dst, text)
 			return append(dst, httpapi.FrameEnd...), text == "end", nil
 		})
 	}}
@@ -73,23 +82,39 @@ func openStream(t *testing.T, c *http.Client, url string) *http.Response {
 	return res
 }
 
+type batches = iter.Seq2[[]agent.Event, error]
+
+// quiet waits for d and tells of silence, as an engine does. false: there is no
+// more to wait for, and who reads knows.
+func quiet(ctx context.Context, d, idle time.Duration, yield func([]agent.Event, error) bool) bool {
+	over := time.After(d)
+	for {
+		select {
+		case <-over:
+			return true
+		case <-time.After(idle):
+			if !yield(nil, nil) {
+				return false
+			}
+		case <-ctx.Done():
+			yield(nil, context.Cause(ctx))
+			return false
+		}
+	}
+}
+
 // paced yields n events, one each d, and then the last.
 func paced(n int, d time.Duration) httpapi.Source {
-	return func(ctx context.Context) iter.Seq2[agent.Event, error] {
-		return func(yield func(agent.Event, error) bool) {
+	return func(ctx context.Context, idle time.Duration) batches {
+		return func(yield func([]agent.Event, error) bool) {
 			for i := range n {
-				select {
-				case <-time.After(d):
-				case <-ctx.Done():
-					yield(agent.Event{}, context.Cause(ctx))
-					return
-				}
-				if !yield(emit(int64(i+1), "x"), nil) {
+				if !quiet(ctx, d, idle, yield) || !yield([]agent.Event{emit(int64(i+1), "x")}, nil) {
 					return
 				}
 			}
-			yield(emit(int64(n+1), "end"), nil)
-			<-ctx.Done()
+			if yield([]agent.Event{emit(int64(n+1), "end"), emit(int64(n+2), "beyond the end")}, nil) {
+				panic("read on after the end")
+			}
 		}
 	}
 }
@@ -105,7 +130,7 @@ func TestStreamsSurviveAServersWriteTimeout(t *testing.T) {
 
 func TestStreamsWorkOverHTTP2(t *testing.T) {
 	t.Parallel()
-	srv, c := serveStream(t, httpapi.Streams{}, paced(5, 10*time.Millisecond), func(s *httptest.Server) { s.EnableHTTP2 = true })
+	srv, c := serveStream(t, httpapi.Streams{}, paced(5, 10*time.Millisecond), overHTTP2)
 	res := openStream(t, c, srv.URL)
 	got, err := httpapitest.ReadSSE(res.Body)
 	if err != nil || len(got) != 6 || res.ProtoMajor != 2 {
@@ -113,12 +138,27 @@ func TestStreamsWorkOverHTTP2(t *testing.T) {
 	}
 }
 
+func overHTTP2(s *httptest.Server) { s.EnableHTTP2 = true }
+
+// TestSilenceIsNoLateWrite: the deadline is a write's. One that passes while
+// there is nothing to write cuts nobody.
+func TestSilenceIsNoLateWrite(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*httptest.Server){"HTTP/1.1": nil, "HTTP/2": overHTTP2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv, c := serveStream(t, httpapi.Streams{Write: 50 * time.Millisecond}, paced(3, 300*time.Millisecond), change)
+			got, err := httpapitest.ReadSSE(openStream(t, c, srv.URL).Body)
+			if err != nil || len(got) != 4 {
+				t.Errorf("%d events, %v", len(got), err)
+			}
+		})
+	}
+}
+
 func TestStreamHeadersKeepProxiesFromBuffering(t *testing.T) {
 	t.Parallel()
-	silent := func(ctx context.Context) iter.Seq2[agent.Event, error] {
-		return func(func(agent.Event, error) bool) { <-ctx.Done() }
-	}
-	srv, c := serveStream(t, httpapi.Streams{}, silent, nil)
+	srv, c := serveStream(t, httpapi.Streams{}, paced(1, time.Hour), nil)
 	res := openStream(t, c, srv.URL) // before any event
 	for name, want := range map[string]string{
 		"Content-Type": "text/event-stream", "Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff",
@@ -138,15 +178,37 @@ func TestASilentStreamPings(t *testing.T) {
 	}
 }
 
+// TestPingsGoOnWhereEventsSayNothing: proxies want to hear something all the same.
+func TestPingsGoOnWhereEventsSayNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &sink{head: http.Header{}}
+		err := httpapi.Streams{Ping: 15 * time.Second}.Serve(w, httptest.NewRequest(http.MethodGet, "/", nil), paced(60, time.Second),
+			func(dst []byte, e agent.Event) ([]byte, bool, error) { return dst, e.Seq == 61, nil })
+		if got := w.body.String(); err != nil || got != ":\n\n"+strings.Repeat(": ping\n\n", 4) {
+			t.Errorf("%q, %v", got, err)
+		}
+	})
+}
+
 // TestWhatIsThereIsWrittenAtOnce: a reader that lags costs writes, not memory or
 // order.
 func TestWhatIsThereIsWrittenAtOnce(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
-	var writes atomic.Int64
-	srv, c := serveStream(t, httpapi.Streams{}, paced(n, 0), func(s *httptest.Server) {
+	var writes, most atomic.Int64
+	source := func(context.Context, time.Duration) batches {
+		return func(yield func([]agent.Event, error) bool) {
+			var all []agent.Event
+			for i := range n {
+				all = append(all, emit(int64(i+1), "x"))
+			}
+			_ = yield(all, nil) && yield([]agent.Event{emit(n+1, "end")}, nil)
+		}
+	}
+	srv, c := serveStream(t, httpapi.Streams{}, source, func(s *httptest.Server) {
 		h := s.Config.Handler
-		s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(&counting{w, &writes}, r) })
+		s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(&counting{w, &writes, &most}, r) })
 	})
 	got, err := httpapitest.ReadSSE(openStream(t, c, srv.URL).Body)
 	if err != nil || len(got) != n+1 {
@@ -157,21 +219,25 @@ func TestWhatIsThereIsWrittenAtOnce(t *testing.T) {
 			t.Fatalf("event %d has id %s", i+1, e.ID)
 		}
 	}
-	if w := writes.Load(); w > n/2 {
+	if w := writes.Load(); w > n/200 {
 		t.Errorf("%d writes for %d events", w, n)
+	}
+	if m := most.Load(); m > 17<<10 {
+		t.Errorf("%d bytes in a write", m)
 	}
 }
 
 // counting is a middleware's wrapper that has Unwrap only.
 type counting struct {
 	http.ResponseWriter
-	writes *atomic.Int64
+	writes, most *atomic.Int64
 }
 
 func (c *counting) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 func (c *counting) Write(p []byte) (int, error) {
 	c.writes.Add(1)
+	c.most.Store(max(c.most.Load(), int64(len(p))))
 	return c.ResponseWriter.Write(p)
 }
 
@@ -182,12 +248,12 @@ func TestAStalledReaderIsCutOff(t *testing.T) {
 	var taken atomic.Int64
 	ended := make(chan struct{})
 	big := strings.Repeat("x", 8<<10)
-	source := func(ctx context.Context) iter.Seq2[agent.Event, error] {
-		return func(yield func(agent.Event, error) bool) {
+	source := func(ctx context.Context, _ time.Duration) batches {
+		return func(yield func([]agent.Event, error) bool) {
 			defer close(ended)
 			for i := int64(1); ctx.Err() == nil; i++ {
 				taken.Add(1)
-				if !yield(emit(i, big), nil) {
+				if !yield([]agent.Event{emit(i, big)}, nil) {
 					return
 				}
 			}
@@ -216,24 +282,159 @@ func TestAStalledReaderIsCutOff(t *testing.T) {
 
 func TestASourcesErrorCutsTheStream(t *testing.T) {
 	t.Parallel()
-	for name, fail := range map[string]func(yield func(agent.Event, error) bool){
-		"error": func(yield func(agent.Event, error) bool) { yield(agent.Event{}, errors.New("lost")) },
-		"panic": func(func(agent.Event, error) bool) { panic("lost") },
-		"end":   func(func(agent.Event, error) bool) {},
+	for name, fail := range map[string]func(yield func([]agent.Event, error) bool){
+		"error": func(yield func([]agent.Event, error) bool) { yield(nil, errors.New("lost")) },
+		"panic": func(func([]agent.Event, error) bool) { panic("lost") },
+		"end":   func(func([]agent.Event, error) bool) {},
+		"render": func(yield func([]agent.Event, error) bool) {
+			yield([]agent.Event{{Seq: 2, Body: agent.TurnEnded{}}}, nil)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			source := func(context.Context) iter.Seq2[agent.Event, error] {
-				return func(yield func(agent.Event, error) bool) {
-					if yield(emit(1, "x"), nil) {
+			source := func(context.Context, time.Duration) batches {
+				return func(yield func([]agent.Event, error) bool) {
+					if yield([]agent.Event{emit(1, "x")}, nil) {
 						fail(yield)
 					}
 				}
 			}
-			srv, c := serveStream(t, httpapi.Streams{}, source, nil)
-			got, err := httpapitest.ReadSSE(openStream(t, c, srv.URL).Body)
+			s := newSite(t, func(cfg *httpapi.Config) { cfg.Client = []httpapi.Route{streamRoute(httpapi.Streams{}, source)} })
+			s.http.Transport = s.http.Transport.(*httpapitest.Oracle).Next // the document has no such route
+			res := s.send("owner", "GET", "/stream", "")
+			got, err := httpapitest.ReadSSE(res.Body)
+			res.Body.Close()
 			if len(got) != 1 || !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Errorf("%d events, then %v: a client must see that the stream was cut", len(got), err)
+			}
+			s.close()
+			if log := s.log.String(); !strings.Contains(log, `"error":"`) || (name == "error" || name == "panic") && !strings.Contains(log, "lost") {
+				t.Errorf("the log does not say why: %s", log)
+			}
+		})
+	}
+}
+
+// TestAFailedEventTakesNoneWithIt: what came before it in the batch is sent, and
+// nothing of it.
+func TestAFailedEventTakesNoneWithIt(t *testing.T) {
+	t.Parallel()
+	w := &sink{head: http.Header{}}
+	source := func(context.Context, time.Duration) batches {
+		return func(yield func([]agent.Event, error) bool) {
+			yield([]agent.Event{emit(1, "a"), emit(2, "b"), emit(3, "c")}, nil)
+		}
+	}
+	lost := errors.New("lost")
+	err := httpapi.Streams{}.Serve(w, httptest.NewRequest(http.MethodGet, "/", nil), source, func(dst []byte, e agent.Event) ([]byte, bool, error) {
+		dst = fmt.Appendf(dst, "%d;", e.Seq)
+		if e.Seq == 3 {
+			return nil, false, lost
+		}
+		return dst, false, nil
+	})
+	if !errors.Is(err, lost) || w.body.String() != ":\n\n1;2;" {
+		t.Errorf("%q, %v", w.body.String(), err)
+	}
+}
+
+// sink is a writer that notes the deadline of each write, and may fail.
+type sink struct {
+	head     http.Header
+	body     strings.Builder
+	deadline time.Time
+	set      int
+	left     []time.Duration // at each write
+	flushErr error
+}
+
+func (s *sink) Header() http.Header { return s.head }
+func (s *sink) WriteHeader(int)     {}
+func (s *sink) FlushError() error   { return s.flushErr }
+
+func (s *sink) SetWriteDeadline(at time.Time) error {
+	s.deadline, s.set = at, s.set+1
+	return nil
+}
+
+func (s *sink) Write(b []byte) (int, error) {
+	s.left = append(s.left, time.Until(s.deadline))
+	return s.body.Write(b)
+}
+
+// TestEachWriteHasADeadline: but it is not set for each.
+func TestEachWriteHasADeadline(t *testing.T) {
+	t.Parallel()
+	for _, write := range []time.Duration{0, 500 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &sink{head: http.Header{}}
+			if err := streamRoute(httpapi.Streams{Write: write}, paced(1000, 20*time.Millisecond)).Serve(w, httptest.NewRequest(http.MethodGet, "/", nil)); err != nil {
+				t.Fatal(err)
+			}
+			write := cmp.Or(write, 15*time.Second)
+			slack := min(write/2, time.Second)
+			for i, left := range w.left {
+				if left > write || left <= write-slack {
+					t.Fatalf("write %d of %d has %v left of %v", i, len(w.left), left, write)
+				}
+			}
+			if most := int(20*time.Second/slack) + 2; len(w.left) != 1002 || w.set > most {
+				t.Errorf("%d writes, %d deadlines, want at most %d", len(w.left), w.set, most)
+			}
+		})
+	}
+}
+
+// TestAFlushThatFailsEndsTheStream, though the router is in between.
+func TestAFlushThatFailsEndsTheStream(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(cfg *httpapi.Config) {
+		cfg.Client = []httpapi.Route{streamRoute(httpapi.Streams{}, paced(1000, time.Hour))}
+		h := httpapi.New(*cfg)
+		w := &sink{head: http.Header{}, flushErr: errors.New("gone")}
+		r := httptest.NewRequest(http.MethodGet, httpapitest.Prefix+"/stream", nil)
+		r.Header.Set("Authorization", "Bearer owner")
+		defer func() {
+			if p := recover(); p != http.ErrAbortHandler {
+				t.Errorf("recovered %v", p)
+			}
+		}()
+		h.ServeHTTP(w, r)
+	})
+	if !strings.Contains(s.log.String(), "gone") {
+		t.Errorf("log %s", s.log)
+	}
+}
+
+// TestALeavingClientIsNoticedInSilence: nothing has to be written for that.
+func TestALeavingClientIsNoticedInSilence(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*httptest.Server){"HTTP/1.1": nil, "HTTP/2": overHTTP2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ended := make(chan error, 1)
+			w := httpapitest.NewWorld()
+			begun, err := w.Begin(t.Context(), turn.Submit{Principal: agent.Principal{ID: "token:owner", Project: "p1"}, Agent: "support", Input: "Hello"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			srv, c := serveStream(t, httpapi.Streams{}, func(ctx context.Context, idle time.Duration) batches {
+				return w.Watch(ctx, begun.Session, 2, idle)
+			}, func(s *httptest.Server) {
+				h := s.Config.Handler
+				s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					h.ServeHTTP(w, r)
+					ended <- nil
+				})
+				if change != nil {
+					change(s)
+				}
+			})
+			openStream(t, c, srv.URL).Body.Close()
+			select {
+			case <-ended:
+			case <-time.After(10 * time.Second):
+				t.Error("still served")
 			}
 		})
 	}
@@ -352,9 +553,16 @@ func TestAClosedConnectionStopsNothing(t *testing.T) {
 }
 
 func BenchmarkStream(b *testing.B) {
-	source := func(ctx context.Context) iter.Seq2[agent.Event, error] {
-		return func(yield func(agent.Event, error) bool) {
-			for i := int64(1); yield(emit(i, "some words of an answer "), nil); i++ {
+	source := func(context.Context, time.Duration) batches {
+		return func(yield func([]agent.Event, error) bool) {
+			batch := make([]agent.Event, 32)
+			for i := int64(1); ; {
+				for j := range batch {
+					batch[j], i = emit(i, "some words of an answer "), i+1
+				}
+				if !yield(batch, nil) {
+					return
+				}
 			}
 		}
 	}
@@ -369,7 +577,11 @@ func BenchmarkStream(b *testing.B) {
 	lines := bufio.NewScanner(res.Body)
 	b.ReportAllocs()
 	for b.Loop() {
-		for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
+		for !bytes.HasPrefix(lines.Bytes(), []byte("data: ")) {
+			if !lines.Scan() {
+				b.Fatal(lines.Err())
+			}
 		}
+		lines.Scan()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"iter"
 	"net/http"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -16,7 +17,7 @@ import (
 
 // Engine is what this door needs of turn.Engine.
 type Engine interface {
-	Follow(ctx context.Context, session string, after int64) iter.Seq2[agent.Event, error]
+	Watch(ctx context.Context, session string, after int64, idle time.Duration) iter.Seq2[[]agent.Event, error]
 	Stop(ctx context.Context, q turn.StopRequest) (turn.StopAnswer, error)
 	Decide(ctx context.Context, p agent.Principal, d agent.Decision) (agent.Action, error)
 }

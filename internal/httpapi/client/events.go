@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/belayrun/belay/internal/agent"
 	"github.com/belayrun/belay/internal/httpapi"
@@ -38,13 +39,18 @@ func (d *door) events(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (d *door) followEvents(w http.ResponseWriter, r *http.Request, session string, after int64) error {
-	source := func(ctx context.Context) iter.Seq2[agent.Event, error] {
-		return d.engine.Follow(ctx, session, after)
+	source := func(ctx context.Context, idle time.Duration) iter.Seq2[[]agent.Event, error] {
+		return d.engine.Watch(ctx, session, after, idle)
 	}
 	return d.streams.Serve(w, r, source, func(dst []byte, e agent.Event) ([]byte, bool, error) {
-		dst, err := appendEvent(httpapi.AppendFrame(dst, e.Seq, string(e.Kind())), e)
-		return append(dst, httpapi.FrameEnd...), false, err
+		dst, err := frame(dst, e)
+		return dst, false, err
 	})
+}
+
+func frame(dst []byte, e agent.Event) ([]byte, error) {
+	dst, err := appendEvent(httpapi.AppendFrame(dst, e.Seq, string(e.Kind())), e)
+	return append(dst, httpapi.FrameEnd...), err
 }
 
 // pageOfEvents answers with at most limit events. The state was read before
@@ -75,8 +81,14 @@ func (d *door) pageOfEvents(w http.ResponseWriter, r *http.Request, info agent.S
 	return httpapi.WriteJSON(w, http.StatusOK, out)
 }
 
-// eventTime is RFC 3339 in UTC, to the millisecond.
-const eventTime = "2006-01-02T15:04:05.000Z"
+// appendTime appends an instant as RFC 3339 has it, in UTC and to the
+// millisecond. The layout of package time for that is far slower.
+func appendTime(dst []byte, t time.Time) []byte {
+	t = t.UTC()
+	dst = t.AppendFormat(dst, time.RFC3339)
+	ms := t.Nanosecond() / 1e6
+	return append(dst[:len(dst)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z')
+}
 
 // appendEvent appends an event's JSON. Deltas are most of all events: they are
 // written without reflection.
@@ -88,7 +100,7 @@ func appendEvent(dst []byte, e agent.Event) ([]byte, error) {
 	dst = append(dst, `","run_id":`...)
 	dst = httpapi.AppendString(dst, e.Turn)
 	dst = append(dst, `,"created_at":"`...)
-	dst = e.At.UTC().AppendFormat(dst, eventTime)
+	dst = appendTime(dst, e.At)
 	dst = append(dst, `","data":`...)
 	var err error
 	switch b := e.Body.(type) {

@@ -238,30 +238,60 @@ func (w *World) begin(s turn.Submit) (agent.Turn, error) {
 // Follow yields a session's events above after, and waits for more.
 func (w *World) Follow(ctx context.Context, id string, after int64) iter.Seq2[agent.Event, error] {
 	return func(yield func(agent.Event, error) bool) {
-		for {
-			w.mu.Lock()
-			changed := w.changed
-			var events []agent.Event
-			if s := w.sessions[id]; s != nil {
-				events = slices.Clone(s.events[min(int(after), len(s.events)):])
+		for events, err := range w.Watch(ctx, id, after, 0) {
+			if err != nil {
+				yield(agent.Event{}, err)
+				return
 			}
-			w.mu.Unlock()
 			for _, e := range events {
-				if after = e.Seq; !yield(e, nil) {
+				if !yield(e, nil) {
 					return
 				}
 			}
-			if len(events) > 0 {
+		}
+	}
+}
+
+// Watch yields them in batches, and an empty one after each idle that nothing
+// came for; 0: never.
+func (w *World) Watch(ctx context.Context, id string, after int64, idle time.Duration) iter.Seq2[[]agent.Event, error] {
+	return func(yield func([]agent.Event, error) bool) {
+		for {
+			events, changed := w.above(id, after)
+			if n := len(events); n > 0 {
+				if after = events[n-1].Seq; !yield(events, nil) {
+					return
+				}
 				continue
+			}
+			var silence <-chan time.Time
+			if idle > 0 {
+				silence = time.After(idle)
 			}
 			select {
 			case <-changed:
+			case <-silence:
+				if !yield(nil, nil) {
+					return
+				}
 			case <-ctx.Done():
-				yield(agent.Event{}, context.Cause(ctx))
+				yield(nil, context.Cause(ctx))
 				return
 			}
 		}
 	}
+}
+
+// above returns a session's events above after, and what is closed when any
+// session has more.
+func (w *World) above(id string, after int64) ([]agent.Event, <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.sessions[id]
+	if s == nil {
+		return nil, w.changed
+	}
+	return slices.Clone(s.events[min(int(after), len(s.events)):]), w.changed
 }
 
 // Stop ends the session's running turn as cancelled, unless wait is 0: then the

@@ -19,23 +19,33 @@ const settling = 20 * time.Second
 // runs where the caller names none: nil the published one, 0 the draft.
 func (d *door) create(through agent.Door, version *int) httpapi.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		q, s, err := d.submit(r)
+		out, stream, err := d.begun(r, through, version)
 		if err != nil {
 			return err
 		}
-		s.Door = through
-		if s.Version == nil {
-			s.Version = version
+		if stream {
+			return d.stream(w, r, out, func(agent.Event) (bool, error) { return true, nil })
 		}
-		t, err := d.begin(r.Context(), s)
-		if err != nil {
-			return err
-		}
-		if q.Stream {
-			return d.stream(w, r, t, -1, func(agent.Event) (bool, error) { return true, nil })
-		}
-		return d.whole(w, r, t)
+		return d.whole(w, r, out)
 	}
+}
+
+// begun begins the turn that a request asks for. The renderer is all of it that
+// is kept while it is answered: a stream's stack has to stay small.
+func (d *door) begun(r *http.Request, through agent.Door, version *int) (out *renderer, stream bool, err error) {
+	q, s, err := d.submit(r)
+	if err != nil {
+		return nil, false, err
+	}
+	s.Door = through
+	if s.Version == nil {
+		s.Version = version
+	}
+	t, err := d.begin(r.Context(), s)
+	if err != nil {
+		return nil, false, err
+	}
+	return newRenderer(t), q.Stream, nil
 }
 
 // submit reads a request.
@@ -135,9 +145,9 @@ func (d *door) begin(ctx context.Context, s turn.Submit) (agent.Turn, error) {
 
 // whole waits for the turn's end, or its pause, and answers with all of it. The
 // client's going ends the waiting only.
-func (d *door) whole(w http.ResponseWriter, r *http.Request, t agent.Turn) error {
-	out := newRenderer(t)
+func (d *door) whole(w http.ResponseWriter, r *http.Request, out *renderer) error {
 	out.quiet = true
+	t := &out.turn
 	after, err := d.await(r.Context(), out, before(t), t.Spec.Execution.SyncTimeout())
 	if errors.Is(err, errCeiling) {
 		d.ceiling.Timeout(t.Session, t.ID)
@@ -172,7 +182,7 @@ func (d *door) await(ctx context.Context, out *renderer, after int64, most time.
 			return after, err
 		}
 		after = e.Seq
-		if _, err := out.Step(e); err != nil {
+		if _, err := out.Step(nil, e); err != nil {
 			return after, err
 		}
 		if out.over() {
@@ -183,11 +193,11 @@ func (d *door) await(ctx context.Context, out *renderer, after int64, most time.
 }
 
 // before returns the number that a turn's events come after.
-func before(t agent.Turn) int64 { return max(0, t.FirstSeq-1) }
+func before(t *agent.Turn) int64 { return max(0, t.FirstSeq-1) }
 
 // interrupted says of a turn that has begun that its end is not known here. It
 // must not be asked for again: that would be a second turn.
-func interrupted(t agent.Turn, err error) error {
+func interrupted(t *agent.Turn, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -198,7 +208,7 @@ func interrupted(t agent.Turn, err error) error {
 	}
 }
 
-func timedOut(t agent.Turn, message string) error {
+func timedOut(t *agent.Turn, message string) error {
 	return &httpapi.Error{
 		Status: http.StatusGatewayTimeout, Code: agent.CodeTimeout, Message: message,
 		Fields: httpapi.Fields{Conversation: t.Session, Run: t.ID, SideEffects: new(true), Retryable: new(false)},
@@ -207,7 +217,7 @@ func timedOut(t agent.Turn, message string) error {
 
 // failure returns what a failed turn is as an answer to a request that waited
 // for it, nil for one that did not fail.
-func failure(t agent.Turn, end *agent.TurnEnded) error {
+func failure(t *agent.Turn, end *agent.TurnEnded) error {
 	if end == nil || end.Status != agent.StatusFailed {
 		return nil
 	}

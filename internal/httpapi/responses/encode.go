@@ -7,30 +7,29 @@ import (
 	"github.com/belayrun/belay/internal/httpapi/apigen"
 )
 
-// put numbers an event and, unless nobody wants it, encodes it: fill appends
-// what comes after type and number. A quiet renderer counts all the same.
-func (r *renderer) put(kind string, terminal bool, fill func(dst []byte) ([]byte, error)) error {
+// begin numbers an event and, unless nobody wants it, begins its frame: the rest
+// of its JSON and then close are to follow. A follower that says it has seen more
+// than there is gets the end: retention has made the response shorter since.
+func (r *renderer) begin(kind string, terminal bool) (wanted bool) {
 	n := r.number
 	r.number++
-	if r.quiet {
-		return nil
+	if r.quiet || n <= r.after && !terminal {
+		return false
 	}
-	from := len(r.buf)
-	r.buf = appendHead(r.buf, kind, n)
-	var err error
-	if r.buf, err = fill(r.buf); err != nil {
-		return err
-	}
-	r.buf = append(r.buf, '}')
-	r.events = append(r.events, event{kind: kind, number: n, terminal: terminal, data: r.buf[from:len(r.buf):len(r.buf)]})
-	return nil
+	b := append(httpapi.AppendFrame(r.out, n, kind), `{"type":"`...)
+	b = append(b, kind...)
+	b = append(b, `","sequence_number":`...)
+	r.out = strconv.AppendInt(b, n, 10)
+	return true
 }
 
-func appendHead(dst []byte, kind string, n int64) []byte {
-	dst = append(dst, `{"type":"`...)
-	dst = append(dst, kind...)
-	dst = append(dst, `","sequence_number":`...)
-	return strconv.AppendInt(dst, n, 10)
+func (r *renderer) close() { r.out = append(r.out, "}"+httpapi.FrameEnd...) }
+
+// value ends an event with a value that before names.
+func (r *renderer) value(before string, v any) (err error) {
+	r.out, err = httpapi.AppendJSON(append(r.out, before...), v)
+	r.close()
+	return err
 }
 
 // appendItem appends which item an event is about.
@@ -44,46 +43,49 @@ func appendItem(dst []byte, it *item) []byte {
 // delta renders an event with one text: before and after are what surrounds it.
 // It is most of all events, so nothing here reflects.
 func (r *renderer) delta(kind string, it *item, before, text, after string) {
-	n := r.number
-	r.number++
-	if r.quiet {
+	if !r.begin(kind, false) {
 		return
 	}
-	from := len(r.buf)
-	b := appendItem(appendHead(r.buf, kind, n), it)
-	b = append(b, before...)
-	b = httpapi.AppendString(b, text)
-	b = append(b, after...)
-	r.buf = append(b, '}')
-	r.events = append(r.events, event{kind: kind, number: n, data: r.buf[from:len(r.buf):len(r.buf)]})
+	b := append(appendItem(r.out, it), before...)
+	r.out = append(httpapi.AppendString(b, text), after...)
+	r.close()
 }
 
 func (r *renderer) callEvent(kind string, it *item) {
-	_ = r.put(kind, false, func(dst []byte) ([]byte, error) { return appendItem(dst, it), nil })
+	if r.begin(kind, false) {
+		r.out = appendItem(r.out, it)
+		r.close()
+	}
 }
 
 func (r *renderer) itemEvent(kind string, it *item) error {
-	return r.put(kind, false, func(dst []byte) ([]byte, error) {
-		dst = append(dst, `,"output_index":`...)
-		dst = strconv.AppendInt(dst, int64(it.index), 10)
-		return httpapi.AppendJSON(append(dst, `,"item":`...), it.wire())
-	})
+	if !r.begin(kind, false) {
+		return nil
+	}
+	r.out = append(r.out, `,"output_index":`...)
+	r.out = strconv.AppendInt(r.out, int64(it.index), 10)
+	return r.value(`,"item":`, it.wire())
 }
 
 func (r *renderer) partEvent(kind string, it *item, part apigen.OutputText) error {
-	return r.put(kind, false, func(dst []byte) ([]byte, error) {
-		return httpapi.AppendJSON(append(appendItem(dst, it), `,"content_index":0,"part":`...), part)
-	})
+	if !r.begin(kind, false) {
+		return nil
+	}
+	r.out = appendItem(r.out, it)
+	return r.value(`,"content_index":0,"part":`, part)
 }
 
 func (r *renderer) summaryEvent(kind string, it *item, part apigen.SummaryText) error {
-	return r.put(kind, false, func(dst []byte) ([]byte, error) {
-		return httpapi.AppendJSON(append(appendItem(dst, it), `,"summary_index":0,"part":`...), part)
-	})
+	if !r.begin(kind, false) {
+		return nil
+	}
+	r.out = appendItem(r.out, it)
+	return r.value(`,"summary_index":0,"part":`, part)
 }
 
 func (r *renderer) lifecycle(kind string, terminal bool) error {
-	return r.put(kind, terminal, func(dst []byte) ([]byte, error) {
-		return httpapi.AppendJSON(append(dst, `,"response":`...), r.response())
-	})
+	if !r.begin(kind, terminal) {
+		return nil
+	}
+	return r.value(`,"response":`, r.response())
 }

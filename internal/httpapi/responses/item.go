@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/belayrun/belay/internal/agent"
 	"github.com/belayrun/belay/internal/httpapi"
@@ -24,25 +25,52 @@ type item struct {
 	id     string
 	index  int // in output
 	status string
-	text   []byte // of a message or of reasoning
+	text   []byte // of a message or of reasoning, so far
+	whole  string // that text, once it is closed
 
 	label, name, arguments string // of a call
 	output, err            *string
 }
 
+// said returns the item's text as it is now.
+func (it *item) said() string {
+	if it.text != nil {
+		return string(it.text)
+	}
+	return it.whole
+}
+
+// seal closes the item with its whole text.
+func (it *item) seal(whole string, status apigen.ItemStatus) {
+	it.text, it.whole, it.status = nil, whole, string(status)
+}
+
+// beyond returns what whole has beyond the item's text. !ok: it does not begin
+// with that.
+func (it *item) beyond(whole string) (rest string, ok bool) {
+	if it.text == nil {
+		return strings.CutPrefix(whole, it.whole)
+	}
+	if n := len(it.text); n <= len(whole) && whole[:n] == string(it.text) {
+		return whole[n:], true
+	}
+	return "", false
+}
+
 // wire returns the item as it is now.
 func (it *item) wire() any {
+	text := it.said()
 	switch it.kind {
 	case messageItem:
 		out := apigen.MessageItem{Id: it.id, Type: "message", Role: "assistant", Status: apigen.ItemStatus(it.status), Content: []apigen.OutputText{}}
-		if len(it.text) > 0 || it.status != string(apigen.ItemStatusInProgress) {
-			out.Content = append(out.Content, outputText(string(it.text)))
+		if text != "" || it.status != string(apigen.ItemStatusInProgress) {
+			out.Content = append(out.Content, outputText(text))
 		}
 		return out
 	case reasoningItem:
 		out := apigen.ReasoningItem{Id: it.id, Type: "reasoning", Status: apigen.ItemStatus(it.status), Summary: []apigen.SummaryText{}}
-		if len(it.text) > 0 || it.status != string(apigen.ItemStatusInProgress) {
-			out.Summary = append(out.Summary, summaryText(string(it.text)))
+		if text != "" || it.status != string(apigen.ItemStatusInProgress) {
+			out.Summary = append(out.Summary, summaryText(text))
 		}
 		return out
 	}
@@ -94,14 +122,13 @@ func (r *renderer) textDelta(s string) error {
 	return nil
 }
 
-func (r *renderer) closeText(status apigen.ItemStatus) error {
+// closeText closes the message's item, which is open.
+func (r *renderer) closeText(whole string, status apigen.ItemStatus) error {
 	it := r.text
-	if it == nil {
-		return nil
-	}
-	r.text, it.status = nil, string(status)
-	r.delta("response.output_text.done", it, `,"content_index":0,"text":`, string(it.text), `,"logprobs":[]`)
-	if err := r.partEvent("response.content_part.done", it, outputText(string(it.text))); err != nil {
+	r.text = nil
+	it.seal(whole, status)
+	r.delta("response.output_text.done", it, `,"content_index":0,"text":`, whole, `,"logprobs":[]`)
+	if err := r.partEvent("response.content_part.done", it, outputText(whole)); err != nil {
 		return err
 	}
 	return r.itemEvent("response.output_item.done", it)
@@ -123,7 +150,6 @@ func (r *renderer) reasoningDelta(s string) error {
 			return err
 		}
 	}
-	r.thought = append(r.thought, s...)
 	r.thinking.text = append(r.thinking.text, s...)
 	r.delta("response.reasoning_summary_text.delta", r.thinking, `,"summary_index":0,"delta":`, s, "")
 	return nil
@@ -134,9 +160,10 @@ func (r *renderer) closeThinking(status apigen.ItemStatus) error {
 	if it == nil {
 		return nil
 	}
-	r.thinking, it.status = nil, string(status)
-	r.delta("response.reasoning_summary_text.done", it, `,"summary_index":0,"text":`, string(it.text), "")
-	if err := r.summaryEvent("response.reasoning_summary_part.done", it, summaryText(string(it.text))); err != nil {
+	r.thinking = nil
+	it.seal(it.said(), status)
+	r.delta("response.reasoning_summary_text.done", it, `,"summary_index":0,"text":`, it.whole, "")
+	if err := r.summaryEvent("response.reasoning_summary_part.done", it, summaryText(it.whole)); err != nil {
 		return err
 	}
 	return r.itemEvent("response.output_item.done", it)
@@ -146,6 +173,9 @@ func (r *renderer) closeThinking(status apigen.ItemStatus) error {
 func (r *renderer) startCall(c agent.Call, source string) (*item, error) {
 	it := r.add(callItem, fmt.Sprintf("mcp_%s_%d", r.turn.ID, len(r.items)))
 	it.label, it.name = cmp.Or(source, "function"), c.Name
+	if r.calls == nil {
+		r.calls = map[string]*item{}
+	}
 	r.calls[c.ID] = it
 	if err := r.itemEvent("response.output_item.added", it); err != nil {
 		return it, err
@@ -170,6 +200,7 @@ func (r *renderer) finishCall(b agent.ToolFinished) error {
 		}
 	}
 	delete(r.calls, b.CallID)
+	delete(r.asked, b.CallID)
 	closed := it.status != string(apigen.ItemStatusInProgress)
 	switch b.Outcome {
 	case agent.ToolSuccess:

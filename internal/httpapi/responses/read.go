@@ -29,33 +29,47 @@ func (d *door) get(w http.ResponseWriter, r *http.Request) error {
 	if after >= 0 && !stream {
 		return httpapi.Invalid("starting_after", "goes with stream=true only")
 	}
-	t, err := d.find(r.Context(), chi.URLParam(r, "id"))
+	out, err := d.found(r.Context(), chi.URLParam(r, "id"))
 	if err != nil {
 		return err
 	}
 	if stream {
-		return d.stream(w, r, t, after, func(e agent.Event) (bool, error) { return d.lastPause(r.Context(), e) })
+		out.after = after
+		return d.stream(w, r, out, func(e agent.Event) (bool, error) { return d.lastPause(r.Context(), e) })
 	}
-	out, err := d.response(r.Context(), t)
+	return d.read(w, r, out)
+}
+
+// read answers with a response as it is now.
+func (d *door) read(w http.ResponseWriter, r *http.Request, out *renderer) error {
+	whole, err := d.response(r.Context(), out)
 	if err != nil {
 		return err
 	}
-	return httpapi.WriteJSON(w, http.StatusOK, out)
+	return httpapi.WriteJSON(w, http.StatusOK, whole)
+}
+
+// found returns a renderer of the turn that an id means.
+func (d *door) found(ctx context.Context, given string) (*renderer, error) {
+	t, err := d.find(ctx, given)
+	if err != nil {
+		return nil, err
+	}
+	return newRenderer(t), nil
 }
 
 // response renders a turn as the journal has it now. The turn was read before
 // the journal, which so is never behind it.
-func (d *door) response(ctx context.Context, t agent.Turn) (apigen.Response, error) {
-	out := newRenderer(t)
+func (d *door) response(ctx context.Context, out *renderer) (apigen.Response, error) {
 	out.quiet = true
-	for after, more := before(t), true; more; {
-		events, err := d.store.Events(ctx, t.Session, after, page)
+	for after, more := before(&out.turn), true; more; {
+		events, err := d.store.Events(ctx, out.turn.Session, after, page)
 		if err != nil {
 			return apigen.Response{}, err
 		}
 		more = len(events) > 0
 		for _, e := range events {
-			if _, err := out.Step(e); err != nil {
+			if _, err := out.Step(nil, e); err != nil {
 				return apigen.Response{}, err
 			}
 			after, more = e.Seq, more && out.end == nil
@@ -70,7 +84,7 @@ func (d *door) inputItems(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	events, err := d.store.Events(r.Context(), t.Session, before(t), 1)
+	events, err := d.store.Events(r.Context(), t.Session, before(&t), 1)
 	if err != nil {
 		return err
 	}

@@ -8,14 +8,6 @@ import (
 	"github.com/belayrun/belay/internal/httpapi/apigen"
 )
 
-// event is one event of a response's stream.
-type event struct {
-	kind     string
-	number   int64
-	terminal bool
-	data     []byte // JSON, good until the next Step
-}
-
 // renderer turns the journal's events of one turn into the events of a response,
 // and into the response itself. It is a function of those events (and of what
 // the turn was begun with) alone.
@@ -25,7 +17,8 @@ type event struct {
 // resumes after a pause misses nothing.
 type renderer struct {
 	turn  agent.Turn
-	quiet bool // no events: only the response is wanted
+	after int64 // events up to this number are not wanted, but for a terminal one
+	quiet bool  // none is: only the response is wanted
 
 	number    int64
 	began     bool
@@ -35,45 +28,55 @@ type renderer struct {
 	end       *agent.TurnEnded
 
 	items    []*item
-	index    int    // of the assistant message under way
-	text     *item  // open, of that message
-	thinking *item  // likewise
-	thought  []byte // reasoning of that message so far
-	thoughts int    // its reasoning items so far
-	asked    map[string]agent.Call
-	calls    map[string]*item // running
+	index    int                   // of the assistant message under way
+	first    int                   // no item of that message comes before this one
+	text     *item                 // open, of that message
+	thinking *item                 // likewise
+	thoughts int                   // its reasoning items so far
+	asked    map[string]agent.Call // that have no result yet
+	calls    map[string]*item      // running
 	actions  []apigen.RequiredAction
 	used     agent.Tokens // by the messages so far
 
-	events []event
-	buf    []byte
+	out []byte // what a Step appends to
 }
 
-func newRenderer(t agent.Turn) *renderer {
-	return &renderer{turn: t, index: t.Index, asked: map[string]agent.Call{}, calls: map[string]*item{}}
-}
+func newRenderer(t agent.Turn) *renderer { return &renderer{turn: t, after: -1, index: t.Index} }
 
 // over reports whether a caller that wants one leg has it.
 func (r *renderer) over() bool { return r.end != nil || r.paused }
 
-// Step returns what an event of the journal adds to the stream. Events of other
-// turns add nothing. The result is good until the next call.
-func (r *renderer) Step(e agent.Event) ([]event, error) {
-	r.events, r.buf = r.events[:0], r.buf[:0]
+// Step appends to dst the frames that an event of the journal adds to the stream.
+// Events of other turns add none.
+func (r *renderer) Step(dst []byte, e agent.Event) ([]byte, error) {
 	if e.Turn != r.turn.ID || r.end != nil {
-		return nil, nil
+		return dst, nil
 	}
 	if r.at.IsZero() {
 		r.at = e.At
 	}
-	if _, decided := e.Body.(agent.ActionDecided); r.paused && !decided {
-		r.paused = false
-		if err := r.lifecycle("response.in_progress", false); err != nil {
-			return nil, err
-		}
+	r.out = dst
+	err := r.resume(e)
+	if err == nil {
+		err = r.step(e)
 	}
-	err := r.step(e)
-	return r.events, err
+	return r.take(), err
+}
+
+// take hands over what was rendered: it is the caller's.
+func (r *renderer) take() []byte {
+	out := r.out
+	r.out = nil
+	return out
+}
+
+// resume tells that a turn that had paused goes on.
+func (r *renderer) resume(e agent.Event) error {
+	if _, decided := e.Body.(agent.ActionDecided); !r.paused || decided {
+		return nil
+	}
+	r.paused = false
+	return r.lifecycle("response.in_progress", false)
 }
 
 func (r *renderer) step(e agent.Event) error {
@@ -135,7 +138,7 @@ func (r *renderer) message(m agent.Message) error {
 	if m.Usage != nil {
 		r.used = r.used.Add(m.Usage.Tokens)
 	}
-	if rest := unseen(r.thought, m.Reasoning); rest != "" {
+	if rest := r.unthought(m.Reasoning); rest != "" {
 		if err := r.reasoningDelta(rest); err != nil {
 			return err
 		}
@@ -146,10 +149,13 @@ func (r *renderer) message(m agent.Message) error {
 	if err := r.closeMessage(m); err != nil {
 		return err
 	}
+	if r.asked == nil && len(m.Calls) > 0 {
+		r.asked = make(map[string]agent.Call, len(m.Calls))
+	}
 	for _, c := range m.Calls {
 		r.asked[c.ID] = c
 	}
-	r.index, r.thought, r.thoughts = m.Index+1, nil, 0
+	r.index, r.first, r.thoughts = m.Index+1, len(r.items), 0
 	return nil
 }
 
@@ -167,22 +173,28 @@ func (r *renderer) closeMessage(m agent.Message) error {
 	if err := r.openText(); err != nil {
 		return err
 	}
-	if rest := unseen(r.text.text, m.Text); rest != "" {
+	if rest, ok := r.text.beyond(m.Text); ok && rest != "" {
 		if err := r.textDelta(rest); err != nil {
 			return err
 		}
 	}
-	r.text.text = []byte(m.Text)
-	return r.closeText(status)
+	return r.closeText(m.Text, status)
 }
 
-// unseen returns what whole has beyond seen; nothing where seen is not its
-// beginning.
-func unseen(seen []byte, whole string) string {
-	if len(seen) <= len(whole) && whole[:len(seen)] == string(seen) {
-		return whole[len(seen):]
+// unthought returns what a message's whole reasoning has beyond that which was
+// shown; nothing where what was shown is not its beginning.
+func (r *renderer) unthought(whole string) string {
+	for _, it := range r.items[r.first:] {
+		if it.kind != reasoningItem {
+			continue
+		}
+		rest, ok := it.beyond(whole)
+		if !ok {
+			return ""
+		}
+		whole = rest
 	}
-	return ""
+	return whole
 }
 
 // finish renders the end of the turn.
@@ -202,12 +214,11 @@ func (r *renderer) finish(b agent.TurnEnded, at time.Time) error {
 	return fmt.Errorf("turn %s ended with status %q", r.turn.ID, b.Status)
 }
 
-// Pause returns the terminal event of a stream that ends where the turn pauses.
-func (r *renderer) Pause() ([]event, error) {
-	r.events, r.buf = r.events[:0], r.buf[:0]
-	r.turn.Status = agent.StatusWaiting
+// Pause appends the terminal event of a stream that ends where the turn pauses.
+func (r *renderer) Pause(dst []byte) ([]byte, error) {
+	r.out, r.turn.Status = dst, agent.StatusWaiting
 	err := r.lifecycle("response.incomplete", true)
-	return r.events, err
+	return r.take(), err
 }
 
 // closeAll closes what is open, as incomplete. A call that goes on in a later
@@ -216,8 +227,10 @@ func (r *renderer) closeAll() error {
 	if err := r.closeThinking(apigen.ItemStatusIncomplete); err != nil {
 		return err
 	}
-	if err := r.closeText(apigen.ItemStatusIncomplete); err != nil {
-		return err
+	if r.text != nil {
+		if err := r.closeText(r.text.said(), apigen.ItemStatusIncomplete); err != nil {
+			return err
+		}
 	}
 	for _, it := range r.items {
 		if it.kind == callItem && it.status == string(apigen.ItemStatusInProgress) {

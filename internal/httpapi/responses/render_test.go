@@ -1,10 +1,12 @@
 package responses
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/belayrun/belay/internal/agent"
+	"github.com/belayrun/belay/internal/httpapi"
 	"github.com/belayrun/belay/internal/httpapi/httpapitest"
 )
 
@@ -136,7 +139,7 @@ func testTurnRow() agent.Turn {
 	return agent.Turn{ID: testTurn, Session: testSession, Agent: "support", Index: 1, FirstSeq: 1, Status: agent.StatusRunning}
 }
 
-// rendered is an event kept beyond the next Step.
+// rendered is an event as a client reads it.
 type rendered struct {
 	kind   string
 	number int64
@@ -144,26 +147,42 @@ type rendered struct {
 }
 
 func render(t interface{ Fatalf(string, ...any) }, events []agent.Event) []rendered {
-	r := newRenderer(testTurnRow())
-	var out []rendered
-	for _, e := range events {
-		got, err := r.Step(e)
-		if err != nil {
-			t.Fatalf("step %d: %v", e.Seq, err)
-		}
-		out = append(out, keep(t, got)...)
-	}
-	return out
+	return renderAbove(t, events, -1)
 }
 
-func keep(t interface{ Fatalf(string, ...any) }, events []event) []rendered {
+func renderAbove(t interface{ Fatalf(string, ...any) }, events []agent.Event, after int64) []rendered {
+	r := newRenderer(testTurnRow())
+	r.after = after
+	var frames []byte
+	for _, e := range events {
+		var err error
+		if frames, err = r.Step(frames, e); err != nil {
+			t.Fatalf("step %d: %v", e.Seq, err)
+		}
+	}
+	return read(t, frames)
+}
+
+// read reads frames, of which nothing may be left over.
+func read(t interface{ Fatalf(string, ...any) }, frames []byte) []rendered {
+	if len(frames) > 0 && !strings.HasSuffix(string(frames), httpapi.FrameEnd) {
+		t.Fatalf("a frame does not end: %q", frames)
+	}
+	events, err := httpapitest.ReadSSE(bytes.NewReader(frames))
+	if err != nil || len(events) != strings.Count(string(frames), "\n\n") {
+		t.Fatalf("%d events, %v: %q", len(events), err, frames)
+	}
 	var out []rendered
 	for _, ev := range events {
 		var body map[string]any
-		if err := json.Unmarshal(ev.data, &body); err != nil {
-			t.Fatalf("%s is no JSON: %v: %s", ev.kind, err, ev.data)
+		if err := json.Unmarshal(ev.Data, &body); err != nil {
+			t.Fatalf("%s is no JSON: %v: %s", ev.Event, err, ev.Data)
 		}
-		out = append(out, rendered{ev.kind, ev.number, body})
+		number, err := strconv.ParseInt(ev.ID, 10, 64)
+		if err != nil {
+			t.Fatalf("%s has number %q", ev.Event, ev.ID)
+		}
+		out = append(out, rendered{ev.Event, number, body})
 	}
 	return out
 }
@@ -291,27 +310,14 @@ func TestReplayAboveAnyNumberIsTheRest(t *testing.T) {
 		events := journal(t)
 		all := render(t, events)
 		after := rapid.Int64Range(-1, int64(len(all)+3)).Draw(t, "after")
-		r := newRenderer(testTurnRow())
-		var frames []byte
-		for _, e := range events {
-			got, err := r.Step(e)
-			if err != nil {
-				t.Fatal(err)
-			}
-			frames = appendEvents(frames, got, after)
-		}
-		got, _ := httpapitest.ReadSSE(strings.NewReader(string(frames)))
+		got := renderAbove(t, events, after)
 		want := all[min(int(after+1), len(all)-1):]
 		if len(got) != len(want) {
 			t.Fatalf("%d events above %d of %d, want %d", len(got), after, len(all), len(want))
 		}
 		for i, ev := range got {
-			var body map[string]any
-			if err := json.Unmarshal(ev.Data, &body); err != nil {
-				t.Fatal(err)
-			}
-			if ev.Event != want[i].kind || ev.ID != fmt.Sprint(want[i].number) || !reflect.DeepEqual(body, want[i].body) {
-				t.Fatalf("event %d is %v, want %v", i, body, want[i].body)
+			if !reflect.DeepEqual(ev, want[i]) {
+				t.Fatalf("event %d is %v, want %v", i, ev, want[i])
 			}
 		}
 	})
@@ -326,18 +332,18 @@ func TestAPauseTakesOneNumber(t *testing.T) {
 		all := render(t, events)
 		r := newRenderer(testTurnRow())
 		for _, e := range events {
-			if _, err := r.Step(e); err != nil {
+			if _, err := r.Step(nil, e); err != nil {
 				t.Fatal(err)
 			}
 			if !r.paused {
 				continue
 			}
 			cut := *r
-			end, err := cut.Pause()
+			end, err := cut.Pause(nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := keep(t, end)
+			got := read(t, end)
 			if len(got) != 1 || got[0].kind != "response.incomplete" || all[got[0].number].kind != "response.in_progress" {
 				t.Fatalf("pause renders %v where the stream that goes on has %v", got, all[got[0].number])
 			}
@@ -392,10 +398,10 @@ func TestAQuietRendererCountsAndKeepsTheSame(t *testing.T) {
 		loud, quiet := newRenderer(testTurnRow()), newRenderer(testTurnRow())
 		quiet.quiet = true
 		for _, e := range events {
-			if _, err := loud.Step(e); err != nil {
+			if _, err := loud.Step(nil, e); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := quiet.Step(e); err != nil || len(got) != 0 {
+			if got, err := quiet.Step(nil, e); err != nil || len(got) != 0 {
 				t.Fatalf("%v %v", got, err)
 			}
 		}
@@ -427,20 +433,44 @@ func TestRequestFieldsAreThoseOfTheDocument(t *testing.T) {
 	}
 }
 
+// TestADeltaCostsNoAllocation: they are most of all events.
+func TestADeltaCostsNoAllocation(t *testing.T) {
+	for _, body := range []agent.Body{agent.TextDelta{Text: "some \"words\" "}, agent.ReasoningDelta{Text: "größer\n"}, agent.ToolOutput{Text: "x"}} {
+		r := newRenderer(testTurnRow())
+		e := agent.Event{Session: testSession, Turn: testTurn, Seq: 2, Body: body, At: time.Now()}
+		frames := make([]byte, 0, 4<<10)
+		step := func() {
+			var err error
+			if frames, err = r.Step(frames[:0], e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		step()
+		for _, it := range r.items {
+			it.text = slices.Grow(it.text, 64<<10)
+		}
+		if n := testing.AllocsPerRun(1000, step); n != 0 {
+			t.Errorf("%s: %v allocations", e.Kind(), n)
+		}
+		if r.out != nil {
+			t.Error("the renderer keeps the caller's buffer")
+		}
+	}
+}
+
 func BenchmarkTextDelta(b *testing.B) {
 	r := newRenderer(testTurnRow())
 	start := agent.Event{Session: testSession, Turn: testTurn, Seq: 1, Body: agent.TurnStarted{Index: 1}, At: time.Now()}
-	if _, err := r.Step(start); err != nil {
+	if _, err := r.Step(nil, start); err != nil {
 		b.Fatal(err)
 	}
 	e := agent.Event{Session: testSession, Turn: testTurn, Seq: 2, Body: agent.TextDelta{Text: "some words of an answer "}, At: time.Now()}
 	var frames []byte
 	b.ReportAllocs()
 	for b.Loop() {
-		events, err := r.Step(e)
-		if err != nil {
+		var err error
+		if frames, err = r.Step(frames[:0], e); err != nil {
 			b.Fatal(err)
 		}
-		frames = appendEvents(frames[:0], events, -1)
 	}
 }

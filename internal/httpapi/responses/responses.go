@@ -12,6 +12,7 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"time"
 
 	"github.com/belayrun/belay/internal/agent"
 	"github.com/belayrun/belay/internal/httpapi"
@@ -22,6 +23,7 @@ import (
 type Engine interface {
 	Begin(ctx context.Context, s turn.Submit) (agent.Turn, error)
 	Follow(ctx context.Context, session string, after int64) iter.Seq2[agent.Event, error]
+	Watch(ctx context.Context, session string, after int64, idle time.Duration) iter.Seq2[[]agent.Event, error]
 	Stop(ctx context.Context, q turn.StopRequest) (turn.StopAnswer, error)
 }
 

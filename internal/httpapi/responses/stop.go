@@ -48,7 +48,7 @@ func (d *door) cancelResponse(w http.ResponseWriter, r *http.Request) error {
 		return notFound(err)
 	}
 	out := stopped{Cancelled: a.Cancelled, RunIds: append([]string{}, a.Turns...)}
-	if out.Response, err = d.response(r.Context(), t); err != nil {
+	if out.Response, err = d.response(r.Context(), newRenderer(t)); err != nil {
 		return err
 	}
 	out.Id = given

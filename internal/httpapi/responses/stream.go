@@ -4,49 +4,30 @@ import (
 	"context"
 	"iter"
 	"net/http"
+	"time"
 
 	"github.com/belayrun/belay/internal/agent"
-	"github.com/belayrun/belay/internal/httpapi"
 )
 
-// stream writes the response's events numbered above after, and the terminal one
+// stream writes the response's events, those that out wants, and the terminal one
 // in any case. Where the turn pauses, ends says whether that is as far as it has
 // got: a later leg may be in the journal already.
-func (d *door) stream(w http.ResponseWriter, r *http.Request, t agent.Turn, after int64, ends func(agent.Event) (bool, error)) error {
-	out := newRenderer(t)
-	source := func(ctx context.Context) iter.Seq2[agent.Event, error] {
-		return d.engine.Follow(ctx, t.Session, before(t))
+func (d *door) stream(w http.ResponseWriter, r *http.Request, out *renderer, ends func(agent.Event) (bool, error)) error {
+	source := func(ctx context.Context, idle time.Duration) iter.Seq2[[]agent.Event, error] {
+		return d.engine.Watch(ctx, out.turn.Session, before(&out.turn), idle)
 	}
 	return d.streams.Serve(w, r, source, func(dst []byte, e agent.Event) ([]byte, bool, error) {
-		events, err := out.Step(e)
-		if err != nil {
-			return dst, false, err
-		}
-		dst = appendEvents(dst, events, after)
-		if out.end != nil || e.Kind() != agent.KindTurnPaused || e.Turn != t.ID {
-			return dst, out.end != nil, nil
+		dst, err := out.Step(dst, e)
+		if err != nil || out.end != nil || e.Kind() != agent.KindTurnPaused || e.Turn != out.turn.ID {
+			return dst, out.end != nil, err
 		}
 		last, err := ends(e)
 		if err != nil || !last {
 			return dst, false, err
 		}
-		events, err = out.Pause()
-		return appendEvents(dst, events, after), true, err
+		dst, err = out.Pause(dst)
+		return dst, true, err
 	})
-}
-
-// appendEvents appends frames. A follower that says it has seen more than there
-// is gets the end: retention has made the response shorter since.
-func appendEvents(dst []byte, events []event, after int64) []byte {
-	for _, ev := range events {
-		if ev.number <= after && !ev.terminal {
-			continue
-		}
-		dst = httpapi.AppendFrame(dst, ev.number, ev.kind)
-		dst = append(dst, ev.data...)
-		dst = append(dst, httpapi.FrameEnd...)
-	}
-	return dst
 }
 
 // lastPause tells, of a pause in the journal of a turn, whether the turn still
