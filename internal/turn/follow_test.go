@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -393,5 +394,44 @@ func TestWatchTellsSilence(t *testing.T) {
 		if d := time.Since(began); d < 20*time.Second || d > 25*time.Second {
 			t.Errorf("with the database away: told of silence twice in %v", d)
 		}
+	})
+}
+
+// poison is a store that can't hold what one session writes.
+type poison struct {
+	turn.Store
+	session atomic.Value
+}
+
+func (p *poison) Append(ctx context.Context, batches []agent.Batch) ([]bool, error) {
+	for _, b := range batches {
+		if b.Lease.Session == p.session.Load() {
+			return nil, errors.New("can't be stored")
+		}
+	}
+	return p.Store.Append(ctx, batches)
+}
+
+func TestTextThatCannotBeStoredHoldsUpNobodyElse(t *testing.T) {
+	var p *poison
+	run(t, 2, func(t *testing.T, c *cluster) {
+		c.model.Always(turntest.Text("shown"), turntest.Pause(time.Second), turntest.Text(" and more"), turntest.Pause(time.Minute), turntest.Finish(agent.FinishStop))
+		bad := c.begin(0, turn.Submit{})
+		p.session.Store(bad.Session)
+		good := c.begin(0, turn.Submit{})
+		time.Sleep(2 * time.Second)
+		if got := text(c.mem.Journal(good.Session)); got != "shown and more" {
+			t.Errorf("stored of the other turn: %q", got)
+		}
+		c.cancel(0, turn.StopRequest{Session: bad.Session})
+		c.cancel(0, turn.StopRequest{Session: good.Session})
+		c.end(1, good)
+		if m := answer(c.end(1, bad)); m.Text != "shown and more" {
+			t.Errorf("kept %q", m.Text)
+		}
+	}, func(conf *turn.Config) {
+		p = &poison{Store: conf.Store}
+		p.session.Store("")
+		conf.Store = p
 	})
 }

@@ -170,6 +170,13 @@ func (e *Engine) append(ctx context.Context, batches []agent.Batch, from []*run,
 	defer cancel()
 	stored, err := e.store.Append(one, batches)
 	e.obs.Flush(rows, time.Since(began), err)
+	if err != nil && len(batches) > 1 && !errors.Is(err, agent.ErrUnavailable) {
+		// Something in there can't be stored: it must not hold up the others.
+		for i := range from {
+			e.append(ctx, batches[i:i+1], from[i:i+1], len(batches[i].Rows))
+		}
+		return
+	}
 	if err != nil {
 		e.log.Warn("journal not written; it will be sent again", "rows", rows, "err", err)
 	}

@@ -201,11 +201,15 @@ func modelMissing(key string, err error) error {
 	return fmt.Errorf("find model %q: %w", key, err)
 }
 
+// maxRetryAfter is the longest wait that a provider may ask for; one that asks
+// for more is taken to have refused.
+const maxRetryAfter = time.Minute
+
 // again waits before a retry, and reports whether there is to be one. The wait
 // ends when ctx does.
 func again(ctx context.Context, err error, attempt, most int) bool {
 	m, ok := errors.AsType[*agent.ModelError](err)
-	if !ok || !m.Retryable || attempt >= most {
+	if !ok || !m.Retryable || attempt >= most || m.RetryAfter > maxRetryAfter {
 		return false
 	}
 	wait := m.RetryAfter

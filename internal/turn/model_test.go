@@ -392,3 +392,14 @@ func TestTimeoutIsNoStop(t *testing.T) {
 		}
 	})
 }
+
+func TestProviderThatAsksForTooLongAWaitHasRefused(t *testing.T) {
+	run(t, 1, func(t *testing.T, c *cluster) {
+		c.model.Reply(turntest.Fail(&agent.ModelError{Code: agent.CodeModelError, Message: "busy", Retryable: true, RetryAfter: time.Hour}))
+		began := time.Now()
+		ev := c.end(0, c.begin(0, turn.Submit{}))
+		if e := last(ev); e.Status != agent.StatusFailed || time.Since(began) > time.Minute {
+			t.Errorf("%+v after %v", e, time.Since(began))
+		}
+	})
+}
