@@ -120,8 +120,8 @@ func TestDatabaseAwayForLessThanTheLease(t *testing.T) {
 			proxy := pgtest.NewProxy(t, c.url)
 			c.start("node-1", proxy.URL()).ready()
 			stopped := c.stream(0, "demo", "/slow 600", nil)
+			stopped.until("response.output_text.delta") // so that it is the provider's first request
 			other := c.stream(0, "demo", "/say words=120 delay=50ms", nil)
-			stopped.until("response.output_text.delta")
 			if how == "cut" {
 				proxy.Cut()
 			} else {
