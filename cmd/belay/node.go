@@ -51,7 +51,7 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m := metrics.New(reg)
 	cfg := turn.Config{
-		Store: store, Agents: store, Models: n.models, Tools: tool.Demo(), Label: s.Node,
+		Store: store, Agents: store, Models: n.models, Tools: tool.Toolbox{agent.SourceFunction: tool.Demo()}, Label: s.Node,
 		Observer: observer(m, fl), Log: log,
 	}
 	if s.Push != "off" {

@@ -20,15 +20,6 @@ type Config struct {
 	Execution       Execution `json:"execution,omitzero" yaml:"execution,omitempty"`
 }
 
-// ToolRef gives an agent tools from a source.
-type ToolRef struct {
-	Source    string   `json:"source" yaml:"source"` // function: Go functions built into the node
-	Key       string   `json:"key" yaml:"key"`       // names the source within the agent
-	Names     []string `json:"names,omitempty" yaml:"names,omitempty"`
-	Approval  string   `json:"approval,omitempty" yaml:"approval,omitempty"`     // always or never (default)
-	TimeoutMS int      `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty"` // per call, default 30,000
-}
-
 // Limits bound a turn. Zero is the default given in each comment; a limit that
 // is reached ends the turn as limited and keeps the answer.
 type Limits struct {
@@ -219,16 +210,6 @@ func (v *checks) rangeF(field string, f *float64, lo, hi float64) {
 func (v *checks) url(field, s string) {
 	u, err := url.Parse(s)
 	v.that(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", field, "must be an http or https URL")
-}
-
-func (v *checks) tool(prefix string, t ToolRef) {
-	v.that(t.Source == "function", prefix+"source", "must be function")
-	v.key(prefix+"key", t.Key)
-	for i, n := range t.Names {
-		v.that(namePattern.MatchString(n), fmt.Sprintf("%snames[%d]", prefix, i), toolNameRule)
-	}
-	v.that(t.Approval == "" || t.Approval == "always" || t.Approval == "never", prefix+"approval", "must be always or never")
-	v.min(prefix+"timeout_ms", int64(t.TimeoutMS), 0)
 }
 
 func (v *checks) limits(l Limits) {

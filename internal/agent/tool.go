@@ -9,7 +9,7 @@ import (
 type Tool struct {
 	Spec      ToolSpec
 	Source    string        // key of the ToolRef that gave it
-	Approval  bool          // a person must agree before each call
+	Asks      ActionType    // a person must agree before each call, or answers it; empty: nobody is asked
 	Abortable bool          // Call ends promptly when its context does
 	Timeout   time.Duration // of one call
 
@@ -17,5 +17,11 @@ type Tool struct {
 	// where it can't tell, its error wraps ErrUnconfirmed. Any other error is for
 	// the model to read. A tool that is not Abortable gets a context that a stop
 	// does not end.
+	// Call is nil where a person answers.
 	Call func(ctx context.Context, arguments []byte) (string, error)
+
+	// Stream, where it is not nil, is called in place of Call; what it gives emit
+	// is shown while the tool runs, and is no part of its result. emit may be
+	// called from one goroutine at a time, and not after Stream has returned.
+	Stream func(ctx context.Context, arguments []byte, emit func(text string)) (string, error)
 }

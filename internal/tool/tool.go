@@ -5,6 +5,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -88,22 +89,33 @@ func encode(out any) (string, error) {
 	return string(b), err
 }
 
-// Functions are the Go functions that this program offers to agents under the
-// source "function". It is a toolbox for the engine; the zero value offers none.
-type Functions []agent.Tool
+// A Source gives the tools that a ref of its kind names.
+type Source interface {
+	// Open returns them, not bound yet. Its agent.FieldErrors name fields of the
+	// ref. ctx bounds the opening only; the tools are used after it.
+	Open(ctx context.Context, session agent.Session, ref agent.ToolRef) ([]agent.Tool, error)
+}
 
-// Open returns the tools that the refs name, each bound as its ref says. A ref
-// without names means all functions. It fails on a source that is not there, on
-// a name that is not offered, and on a tool that two refs give.
-func (f Functions) Open(_ context.Context, _ agent.Session, refs []agent.ToolRef) ([]agent.Tool, error) {
+// Toolbox makes agents' tools from the sources that a node has, by the names
+// that refs use for them.
+type Toolbox map[string]Source
+
+// Open returns the tools that the refs name, each bound as its ref says. It
+// fails on a source that the node does not have, and on a tool that two refs
+// give: fields are named as in an agent's configuration.
+func (b Toolbox) Open(ctx context.Context, session agent.Session, refs []agent.ToolRef) ([]agent.Tool, error) {
 	var out []agent.Tool
 	for i, ref := range refs {
-		if ref.Source != "function" {
+		source, ok := b[ref.Source]
+		if !ok {
 			return nil, &agent.FieldError{Field: fmt.Sprintf("tools[%d].source", i), Message: fmt.Sprintf("there is no source %q", ref.Source)}
 		}
-		tools, err := f.named(i, ref.Names)
+		tools, err := source.Open(ctx, session, ref)
+		if f, ok := errors.AsType[*agent.FieldError](err); ok {
+			return nil, &agent.FieldError{Field: fmt.Sprintf("tools[%d].%s", i, f.Field), Message: f.Message}
+		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("tools[%d] (%s): %w", i, ref.Key, err)
 		}
 		for _, t := range tools {
 			if slices.ContainsFunc(out, func(o agent.Tool) bool { return o.Spec.Name == t.Spec.Name }) {
@@ -115,25 +127,38 @@ func (f Functions) Open(_ context.Context, _ agent.Session, refs []agent.ToolRef
 	return out, nil
 }
 
-func (f Functions) named(ref int, names []string) ([]agent.Tool, error) {
-	if len(names) == 0 {
+func bind(t agent.Tool, ref agent.ToolRef) agent.Tool {
+	t.Source = ref.Key
+	if ref.Approval == "always" {
+		t.Asks = agent.ActionApproval
+	}
+	if ref.TimeoutMS > 0 {
+		t.Timeout = time.Duration(ref.TimeoutMS) * time.Millisecond
+	}
+	return t
+}
+
+// Functions are the Go functions that this program offers to agents.
+type Functions []agent.Tool
+
+// Open implements Source. A ref without names means all functions.
+func (f Functions) Open(_ context.Context, _ agent.Session, ref agent.ToolRef) ([]agent.Tool, error) {
+	if len(ref.Names) == 0 {
 		return f, nil
 	}
 	var out []agent.Tool
-	for k, n := range names {
+	for k, n := range ref.Names {
 		i := slices.IndexFunc(f, func(t agent.Tool) bool { return t.Spec.Name == n })
 		if i < 0 {
-			return nil, &agent.FieldError{Field: fmt.Sprintf("tools[%d].names[%d]", ref, k), Message: fmt.Sprintf("there is no function %q", n)}
+			return nil, &agent.FieldError{Field: fmt.Sprintf("names[%d]", k), Message: fmt.Sprintf("there is no function %q", n)}
 		}
 		out = append(out, f[i])
 	}
 	return out, nil
 }
 
-func bind(t agent.Tool, ref agent.ToolRef) agent.Tool {
-	t.Source, t.Approval = ref.Key, ref.Approval == "always"
-	if ref.TimeoutMS > 0 {
-		t.Timeout = time.Duration(ref.TimeoutMS) * time.Millisecond
-	}
-	return t
+// Secrets opens what shared tools keep.
+type Secrets interface {
+	// Secret returns the secret of a project's shared tool; agent.ErrNotFound.
+	Secret(ctx context.Context, project, key string) (string, error)
 }

@@ -13,7 +13,7 @@ import (
 
 func open(t *testing.T, refs ...agent.ToolRef) map[string]agent.Tool {
 	t.Helper()
-	tools, err := tool.Demo().Open(t.Context(), agent.Session{}, refs)
+	tools, err := tool.Toolbox{"function": tool.Demo()}.Open(t.Context(), agent.Session{}, refs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestSchemasAreObjects(t *testing.T) {
 
 func TestRefsBindAndRefuse(t *testing.T) {
 	box := open(t, agent.ToolRef{Source: "function", Key: "slow", Names: []string{"wait"}, Approval: "always", TimeoutMS: 1500})
-	if x := box["wait"]; len(box) != 1 || !x.Approval || x.Timeout != 1500*time.Millisecond || x.Source != "slow" || !x.Abortable {
+	if x := box["wait"]; len(box) != 1 || x.Asks != agent.ActionApproval || x.Timeout != 1500*time.Millisecond || x.Source != "slow" || !x.Abortable {
 		t.Errorf("bound %+v of %d", x, len(box))
 	}
 	if open(t, agent.ToolRef{Source: "function", Key: "d", Names: []string{"stubborn"}})["stubborn"].Abortable {
@@ -70,7 +70,7 @@ func TestRefsBindAndRefuse(t *testing.T) {
 		"tools[0].names[1]": {{Source: "function", Key: "k", Names: []string{"add", "nope"}}},
 		"tools[1].names":    {{Source: "function", Key: "k", Names: []string{"add"}}, {Source: "function", Key: "l", Names: []string{"add"}}},
 	} {
-		_, err := tool.Demo().Open(t.Context(), agent.Session{}, refs)
+		_, err := tool.Toolbox{"function": tool.Demo()}.Open(t.Context(), agent.Session{}, refs)
 		if err == nil || !strings.HasPrefix(err.Error(), field+": ") {
 			t.Errorf("%v, want %s", err, field)
 		}

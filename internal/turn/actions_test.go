@@ -17,7 +17,7 @@ import (
 // needsApproval is an instant tool that a person must agree to.
 func needsApproval() *turntest.Tool {
 	tool := turntest.InstantTool("t", "done")
-	tool.Approval = true
+	tool.Asks = agent.ActionApproval
 	return tool
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/belayrun/belay/internal/agent"
@@ -23,6 +24,7 @@ type job struct {
 	call   agent.Call
 	tool   agent.Tool
 	result agent.ToolFinished
+	left   atomic.Bool // it has its result: nothing that its tool says counts any more
 }
 
 // runTools runs the calls of one message and appends their results to the
@@ -56,11 +58,11 @@ func (r *run) addResults(ctx context.Context, h *history, calls []agent.Call, jo
 
 // sortCalls finds the calls' tools. A call of a tool that isn't there, or that
 // needs a person, is no job to start: the first is answered, the second asked.
-func (r *run) sortCalls(box toolbox, calls []agent.Call) (jobs []*job, asks []agent.Call) {
+func (r *run) sortCalls(box toolbox, calls []agent.Call) (jobs []*job, asks []*job) {
 	for _, c := range calls {
 		t, ok := box[c.Name]
-		if ok && t.Approval {
-			asks = append(asks, c)
+		if ok && t.Asks != "" {
+			asks = append(asks, &job{call: c, tool: t})
 			continue
 		}
 		if !ok {
@@ -81,13 +83,10 @@ func unknownTool(name string) agent.Tool {
 // runJobs starts the jobs side by side, as many at once as the agent allows.
 // The first ones' starts and the questions for people are stored together; each
 // later one's when its time comes.
-func (r *run) runJobs(ctx context.Context, jobs []*job, asks []agent.Call) error {
+func (r *run) runJobs(ctx context.Context, jobs []*job, asks []*job) error {
 	width := min(len(jobs), orDefault(r.turn.Spec.Limits.MaxParallelTools, agent.DefaultMaxParallelTools))
 	if err := r.recordStart(ctx, jobs[:width], asks); err != nil {
-		for _, c := range asks {
-			jobs = append(jobs, &job{call: c})
-		}
-		r.notStarted(jobs, err)
+		r.notStarted(append(jobs, asks...), err)
 		return err
 	}
 	var mu sync.Mutex
@@ -135,7 +134,7 @@ func (r *run) finished(f agent.ToolFinished) {
 
 // recordStart makes the starts durable, and waits for a fresh lease: nothing
 // may stand between that test and the start itself.
-func (r *run) recordStart(ctx context.Context, jobs []*job, asks []agent.Call) error {
+func (r *run) recordStart(ctx context.Context, jobs []*job, asks []*job) error {
 	var bodies []agent.Body
 	var actions []agent.Action
 	for _, jb := range jobs {
@@ -143,8 +142,9 @@ func (r *run) recordStart(ctx context.Context, jobs []*job, asks []agent.Call) e
 			CallID: jb.call.ID, Name: jb.call.Name, Source: jb.tool.Source, Arguments: jb.call.Arguments, Abortable: jb.tool.Abortable,
 		})
 	}
-	for _, c := range asks {
-		a := agent.Action{ID: agent.NewID(), Session: r.lease.Session, Turn: r.lease.Turn, CallID: c.ID, Type: agent.ActionApproval, Name: c.Name, Arguments: c.Arguments}
+	for _, jb := range asks {
+		c := jb.call
+		a := agent.Action{ID: agent.NewID(), Session: r.lease.Session, Turn: r.lease.Turn, CallID: c.ID, Type: jb.tool.Asks, Name: c.Name, Arguments: c.Arguments}
 		actions = append(actions, a)
 		bodies = append(bodies, agent.ActionRequested{ActionID: a.ID, CallID: c.ID, Type: a.Type, Name: c.Name, Arguments: c.Arguments})
 	}
@@ -230,6 +230,7 @@ func (r *run) callTool(ctx context.Context, jb *job) (string, error) {
 	limit := cmp.Or(jb.tool.Timeout, agent.DefaultToolTimeout)
 	ctx, cancel := context.WithTimeoutCause(parent, limit, fmt.Errorf("the tool took longer than %v", limit))
 	defer cancel()
+	defer jb.left.Store(true)
 	answer := make(chan toolAnswer, 1)
 	go func() {
 		out, err := r.guarded(ctx, jb)
@@ -267,7 +268,14 @@ func (r *run) guarded(ctx context.Context, jb *job) (out string, err error) {
 				"panic", p, "stack", string(debug.Stack()))
 		}
 	}()
-	return jb.tool.Call(ctx, jb.call.Arguments)
+	if jb.tool.Stream == nil {
+		return jb.tool.Call(ctx, jb.call.Arguments)
+	}
+	return jb.tool.Stream(ctx, jb.call.Arguments, func(text string) {
+		if !jb.left.Load() {
+			r.journal.emit(agent.ToolOutput{CallID: jb.call.ID, Text: strings.ToValidUTF8(text, "\uFFFD")})
+		}
+	})
 }
 
 // resume goes on with the calls of a turn that waited: approved ones are run,

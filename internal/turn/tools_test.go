@@ -392,3 +392,42 @@ func TestAStartWaitsForTheFlushUnderWay(t *testing.T) {
 		gapless(t, ev)
 	}, withTools(tool))
 }
+
+func TestToolOutputIsShownWhileTheToolRuns(t *testing.T) {
+	tool := turntest.InstantTool("say", "")
+	tool.Call = nil
+	tool.Stream = func(ctx context.Context, _ []byte, emit func(string)) (string, error) {
+		emit("one ")
+		time.Sleep(time.Second)
+		emit("two\xff")
+		return "done", nil
+	}
+	run(t, 2, func(t *testing.T, c *cluster) {
+		c.model.Reply(turntest.Call("c1", "say", `{}`), turntest.Finish(agent.FinishCalls))
+		c.model.Reply(turntest.Answer("ok")...)
+		tn := c.begin(0, turn.Submit{Agent: "tools"})
+		time.Sleep(500 * time.Millisecond)
+		var seen []string
+		for _, e := range c.mem.Journal(tn.Session) {
+			if o, ok := e.Body.(agent.ToolOutput); ok {
+				seen = append(seen, o.Text)
+			}
+		}
+		if len(seen) != 1 || seen[0] != "one " {
+			t.Errorf("while it runs: %q", seen)
+		}
+		var kinds []agent.Kind
+		for _, e := range c.end(1, tn) {
+			kinds = append(kinds, e.Kind())
+			if o, ok := e.Body.(agent.ToolOutput); ok && o.CallID != "c1" {
+				t.Errorf("%+v", o)
+			}
+		}
+		if p := c.model.Calls()[1].Request.Prompts; p[len(p)-1].Text != "done" {
+			t.Errorf("the model read %+v", p[len(p)-1])
+		}
+		if !strings.Contains(fmt.Sprint(kinds), "tool.started tool.output tool.output tool.finished") {
+			t.Errorf("%v", kinds)
+		}
+	}, func(conf *turn.Config) { conf.Tools = turntest.Toolbox{tool} })
+}
