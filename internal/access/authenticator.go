@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/belayrun/belay/internal/agent"
 )
 
@@ -48,8 +50,9 @@ type Config struct {
 // a token revoked just before or during an outage is good for up to the TTL more
 // on the nodes that saw it, and only until the database is back.
 type Authenticator struct {
-	cfg  Config
-	seen *memory
+	cfg    Config
+	seen   *memory
+	asking singleflight.Group // look-ups under way, by hash
 }
 
 // New returns an Authenticator.
@@ -99,11 +102,29 @@ func (a *Authenticator) lookup(ctx context.Context, hash []byte, remembered bool
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	token, err := a.cfg.Lookup.TokenByHash(ctx, hash)
+	token, err := a.ask(ctx, hash)
 	if err != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, agent.ErrUnavailable) {
 		return agent.Token{}, fmt.Errorf("%w: %w", agent.ErrUnavailable, err)
 	}
 	return token, err
+}
+
+// ask joins a look-up of the same token that is under way: two hundred stops by
+// one caller are one question. It is bounded by its own caller's time, not by
+// that of whoever asked first.
+func (a *Authenticator) ask(ctx context.Context, hash []byte) (agent.Token, error) {
+	answer := a.asking.DoChan(string(hash), func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.cfg.Timeout)
+		defer cancel()
+		return a.cfg.Lookup.TokenByHash(ctx, hash)
+	})
+	select {
+	case r := <-answer:
+		token, _ := r.Val.(agent.Token)
+		return token, r.Err
+	case <-ctx.Done():
+		return agent.Token{}, ctx.Err()
+	}
 }
 
 func (a *Authenticator) stillGood(c caller) bool {

@@ -21,7 +21,7 @@ type events struct {
 	long []byte // of a line that did not fit into r
 }
 
-func newEvents(r io.Reader) *events { return &events{r: bufio.NewReader(r)} }
+func newEvents(r io.Reader) *events { return &events{r: bufio.NewReaderSize(r, 1<<10)} }
 
 // next returns the data of the next event, valid until the call after it. The
 // error is io.EOF when the stream ended; a line cut off by another error is lost.

@@ -8,7 +8,7 @@ import (
 
 // keepDurable is how many stored events a followed tail keeps, so that a
 // follower that is a little behind needs no query.
-const keepDurable = 64
+const keepDurable = 16
 
 // tail is the newest part of one session's journal, as far as this node knows
 // it: written by the leg that runs here, or by the feed. Followers pull from it
