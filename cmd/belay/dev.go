@@ -84,7 +84,7 @@ func dev(ctx context.Context, o *devOptions, out io.Writer) (err error) {
 		return err
 	}
 	defer model.Close()
-	token, err := seed(ctx, &o.settings, model.url, log)
+	token, err := seed(ctx, &o.settings, model.url, dir, log)
 	if err != nil {
 		return err
 	}
@@ -169,8 +169,9 @@ func secretKey(dir string) (string, error) {
 	return key, os.WriteFile(path, []byte(key+"\n"), 0o600)
 }
 
-// seed applies the demo's models and agents, and makes a token.
-func seed(ctx context.Context, s *settings, modelURL string, log *slog.Logger) (token string, err error) {
+// seed applies the demo's models and agents, and makes a token, or takes that of
+// the last time: what was exported in a terminal then still works.
+func seed(ctx context.Context, s *settings, modelURL, dir string, log *slog.Logger) (token string, err error) {
 	store, err := openStore(ctx, s, log)
 	if err != nil {
 		return "", err
@@ -183,7 +184,18 @@ func seed(ctx context.Context, s *settings, modelURL string, log *slog.Logger) (
 	if err := applyDemo(ctx, store, project, modelURL); err != nil {
 		return "", err
 	}
-	return createToken(ctx, store, agent.Token{Project: project, Name: "dev", Permissions: agent.Permissions})
+	path := filepath.Join(dir, "dev.token")
+	if b, err := os.ReadFile(path); err == nil {
+		token = strings.TrimSpace(string(b))
+		if t, err := store.TokenByHash(ctx, access.Hash(token)); err == nil && t.Project == project {
+			return token, nil
+		}
+	}
+	token, err = createToken(ctx, store, agent.Token{Project: project, Name: "dev", Permissions: agent.Permissions})
+	if err != nil {
+		return "", err
+	}
+	return token, os.WriteFile(path, []byte(token+"\n"), 0o600)
 }
 
 func applyDemo(ctx context.Context, store *postgres.Store, project, modelURL string) error {
