@@ -2,12 +2,12 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/belayrun/belay/internal/manifest"
+	"github.com/belayrun/belay/internal/postgres"
 )
 
 func applyCommand() *cobra.Command {
@@ -32,23 +32,13 @@ func applyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			store, err := openStore(c.Context(), s, slog.New(slog.DiscardHandler))
-			if err != nil {
+			return inProject(c.Context(), s, project, func(store *postgres.Store, id string) error {
+				changes, err := manifest.Apply(c.Context(), store, id, m, dryRun)
+				for _, ch := range changes {
+					fmt.Fprintln(c.OutOrStdout(), ch)
+				}
 				return err
-			}
-			defer store.Close()
-			id, err := projectID(c.Context(), store, project)
-			if err != nil {
-				return err
-			}
-			changes, err := manifest.Apply(c.Context(), store, id, m, dryRun)
-			if err != nil {
-				return err
-			}
-			for _, ch := range changes {
-				fmt.Fprintln(c.OutOrStdout(), ch)
-			}
-			return nil
+			})
 		},
 	}
 	s.database(c)

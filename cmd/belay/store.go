@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/belayrun/belay/internal/agent"
 	"github.com/belayrun/belay/internal/postgres"
 )
 
@@ -33,6 +35,23 @@ func openStore(ctx context.Context, s *settings, log *slog.Logger) (*postgres.St
 		return nil, fmt.Errorf("%w; run: belay migrate", err)
 	}
 	return store, nil
+}
+
+// inProject opens the store for a command that acts on one project.
+func inProject(ctx context.Context, s *settings, key string, fn func(store *postgres.Store, project string) error) error {
+	store, err := openStore(ctx, s, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	id, err := store.Project(ctx, key)
+	if errors.Is(err, agent.ErrNotFound) {
+		return fmt.Errorf("--project: there is no project %q", key)
+	}
+	if err != nil {
+		return err
+	}
+	return fn(store, id)
 }
 
 func migrateCommand() *cobra.Command {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -38,25 +37,18 @@ func tokenCreateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			store, err := openStore(c.Context(), s, slog.New(slog.DiscardHandler))
-			if err != nil {
-				return err
-			}
-			defer store.Close()
-			id, err := projectID(c.Context(), store, project)
-			if err != nil {
-				return err
-			}
-			t := agent.Token{Project: id, Name: name, Permissions: perms}
+			t := agent.Token{Name: name, Permissions: perms}
 			if expires > 0 {
 				t.ExpiresAt = time.Now().Add(expires)
 			}
-			secret, err := createToken(c.Context(), store, t)
-			if err != nil {
+			return inProject(c.Context(), s, project, func(store *postgres.Store, id string) error {
+				t.Project = id
+				secret, err := createToken(c.Context(), store, t)
+				if err == nil {
+					fmt.Fprintln(c.OutOrStdout(), secret)
+				}
 				return err
-			}
-			fmt.Fprintln(c.OutOrStdout(), secret)
-			return nil
+			})
 		},
 	}
 	s.database(c)
@@ -72,14 +64,6 @@ func must(err error) {
 	if err != nil {
 		panic(err)
 	}
-}
-
-func projectID(ctx context.Context, store *postgres.Store, key string) (string, error) {
-	id, err := store.Project(ctx, key)
-	if errors.Is(err, agent.ErrNotFound) {
-		return "", fmt.Errorf("--project: there is no project %q", key)
-	}
-	return id, err
 }
 
 func createToken(ctx context.Context, store *postgres.Store, t agent.Token) (string, error) {

@@ -161,6 +161,9 @@ type TurnEnded struct {
 	Tools      []ToolDone `json:"tools,omitempty"`
 }
 
+// OutputUnconfirmed is what the model reads of a call whose end nobody knows.
+const OutputUnconfirmed = "The end of this call is not confirmed: it may have run."
+
 // ToolDone is a line of a turn's account of its tools.
 type ToolDone struct {
 	CallID  string      `json:"call_id"`

@@ -35,6 +35,11 @@ const (
 	CodeWorkerLost   = "worker_lost"
 )
 
+// LostFailure is the failure of a turn whose node was lost.
+func LostFailure() *Failure {
+	return &Failure{Code: CodeWorkerLost, Message: "The node that ran this turn was lost. What it had written is kept; send the message again to go on."}
+}
+
 // Outcome is how a leg ended and why.
 type Outcome struct {
 	Kind    OutcomeKind

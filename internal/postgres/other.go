@@ -10,12 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// What a person and a model read of a turn whose node is gone.
-const (
-	lostMessage       = "The node that ran this turn was lost. What it had written is kept; send the message again to go on."
-	unconfirmedOutput = "The end of this call is not confirmed: it may have run."
-)
-
 // readRemains reads what a turn's owner left in the journal: everything but what
 // tools printed, and of the deltas those that no message repeats.
 const readRemains = `
@@ -69,7 +63,7 @@ func (e *ender) settleForOther(ctx context.Context, sl *slot, withdraw bool) (ag
 }
 
 func othersOutcome(sl *slot) agent.Outcome {
-	lost := agent.Outcome{Kind: agent.Lost, Failure: &agent.Failure{Code: agent.CodeWorkerLost, Message: lostMessage}}
+	lost := agent.Outcome{Kind: agent.Lost, Failure: agent.LostFailure()}
 	o, _ := agent.Decide(sl.asked(), 0, lost)
 	return o
 }
@@ -150,7 +144,7 @@ func (r *remains) lastWords(sl *slot, f *facts, x *ending) error {
 		bodies = append(bodies, w.Body)
 	}
 	for _, c := range r.calls {
-		bodies = append(bodies, agent.ToolFinished{CallID: c.CallID, Name: c.Name, Outcome: agent.ToolUnconfirmed, Output: unconfirmedOutput})
+		bodies = append(bodies, agent.ToolFinished{CallID: c.CallID, Name: c.Name, Outcome: agent.ToolUnconfirmed, Output: agent.OutputUnconfirmed})
 	}
 	x.say(number(*sl, sl.turn, x.seq, append(bodies, words[end].Body))...)
 	return nil

@@ -227,13 +227,11 @@ func (e *Engine) keepLease(ctx context.Context) {
 	outage := func() {
 		e.log.Error("no renewal for too long: this node's turns end", "age", e.keep.age())
 		for _, r := range e.all() {
-			r.cancel(&ending{agent.Outcome{Kind: agent.Lost, Failure: lostFailure}})
+			r.cancel(&ending{agent.Outcome{Kind: agent.Lost, Failure: agent.LostFailure()}})
 		}
 	}
 	e.keep.run(ctx, lost, outage)
 }
-
-var lostFailure = &agent.Failure{Code: agent.CodeWorkerLost, Message: "The server that ran this turn was lost; what it had written is kept."}
 
 // poke asks a loop to look now.
 func poke(c chan struct{}) {

@@ -149,11 +149,10 @@ func wholeCalls(calls []agent.Call, seen map[string]bool) []agent.Call {
 
 // What the model reads where there is no result of a tool's own.
 const (
-	textNotRun      = "The turn was stopped before this tool was run."
-	textAborted     = "The turn was stopped and this tool was aborted."
-	textDropped     = "The turn was stopped while this tool ran; its result was dropped."
-	textUnconfirmed = "This tool was interrupted; whether it took effect is unknown."
-	textEmpty       = "(no output)"
+	textNotRun  = "The turn was stopped before this tool was run."
+	textAborted = "The turn was stopped and this tool was aborted."
+	textDropped = "The turn was stopped while this tool ran; its result was dropped."
+	textEmpty   = "(no output)"
 )
 
 func resultText(f agent.ToolFinished, done, started bool) string {
@@ -163,7 +162,7 @@ func resultText(f agent.ToolFinished, done, started bool) string {
 	case done:
 		return textEmpty
 	case started:
-		return textUnconfirmed
+		return agent.OutputUnconfirmed
 	}
 	return textNotRun
 }

@@ -286,7 +286,7 @@ func (r *run) ended(c agent.Closed) {
 func (r *run) lost() bool {
 	r.e.log.Warn("lease lost: nothing more is written for this turn", "session_id", r.lease.Session, "turn_id", r.lease.Turn)
 	r.e.obs.LegLost()
-	r.e.obs.TurnEnded(agent.Outcome{Kind: agent.Lost, Failure: lostFailure}, r.turn.Door)
+	r.e.obs.TurnEnded(agent.Outcome{Kind: agent.Lost, Failure: agent.LostFailure()}, r.turn.Door)
 	j := r.journal
 	j.alone()
 	defer j.mu.Unlock()

@@ -193,7 +193,7 @@ func (r *run) runJob(ctx context.Context, jb *job) {
 func judge(t agent.Tool, stopped bool, out string, err error) (agent.ToolOutcome, string) {
 	switch {
 	case errors.Is(err, agent.ErrUnconfirmed):
-		return agent.ToolUnconfirmed, textUnconfirmed
+		return agent.ToolUnconfirmed, agent.OutputUnconfirmed
 	case stopped && !t.Abortable:
 		return agent.ToolDropped, textDropped
 	case stopped && err != nil:
@@ -325,7 +325,7 @@ func decided(box toolbox, c agent.Call, actions []agent.Action, started bool) (j
 		return jb, false
 	}
 	if started {
-		return done(agent.ToolUnconfirmed, textUnconfirmed)
+		return done(agent.ToolUnconfirmed, agent.OutputUnconfirmed)
 	}
 	i := slices.IndexFunc(actions, func(a agent.Action) bool { return a.CallID == c.ID })
 	if i < 0 {

@@ -79,9 +79,7 @@ func othersOutcome(s *memSession) agent.Outcome {
 	if stop := s.slot.stop; stop != nil {
 		return agent.Outcome{Kind: agent.Stopped, Detail: stop.Detail, Stop: stop}
 	}
-	return agent.Outcome{Kind: agent.Lost, Failure: &agent.Failure{
-		Code: agent.CodeWorkerLost, Message: lostMessage,
-	}}
+	return agent.Outcome{Kind: agent.Lost, Failure: agent.LostFailure()}
 }
 
 // settleForOther closes a running leg whose owner can't: what it had shown and
@@ -110,7 +108,7 @@ func (m *Memory) settleForOther(s *memSession, res *agent.StopResult) error {
 		add(w.Body)
 	}
 	for _, c := range left.calls {
-		add(agent.ToolFinished{CallID: c.CallID, Name: c.Name, Outcome: agent.ToolUnconfirmed, Output: unconfirmedOutput})
+		add(agent.ToolFinished{CallID: c.CallID, Name: c.Name, Outcome: agent.ToolUnconfirmed, Output: agent.OutputUnconfirmed})
 	}
 	add(words[len(words)-1].Body)
 	if err := s.write(events); err != nil {
@@ -119,12 +117,6 @@ func (m *Memory) settleForOther(s *memSession, res *agent.StopResult) error {
 	m.closeLeg(s, t, o)
 	return m.stopChildren(t, parentStop(t, o), res)
 }
-
-// What a person and a model read of a turn whose node is gone.
-const (
-	lostMessage       = "The node that ran this turn was lost. What it had written is kept; send the message again to go on."
-	unconfirmedOutput = "The end of this call is not confirmed: it may have run."
-)
 
 // remains is what the journal holds of a turn whose owner is gone.
 type remains struct {
