@@ -80,9 +80,9 @@ func TestAToolsEndIsToldAsItWas(t *testing.T) {
 		"panic":                      {turntest.PanickingTool("t"), agent.ToolError, "error: the tool failed"},
 		"timeout":                    {slow, agent.ToolError, "error: the tool took longer than 3s"},
 		"unknown":                    {turntest.InstantTool("another", "out"), agent.ToolError, `error: there is no tool named "t"`},
-		"unconfirmed":                {turntest.FailingTool("t", fmt.Errorf("kill: %w", agent.ErrUnconfirmed)), agent.ToolUnconfirmed, "whether it took effect is unknown"},
+		"unconfirmed":                {turntest.FailingTool("t", fmt.Errorf("kill: %w", agent.ErrUnconfirmed)), agent.ToolUnconfirmed, "not confirmed: it may have run"},
 		"deaf to its timeout":        {hung(4 * time.Second), agent.ToolSuccess, "slept"},
-		"deaf beyond its grace":      {hung(9 * time.Second), agent.ToolUnconfirmed, "whether it took effect is unknown"},
+		"deaf beyond its grace":      {hung(9 * time.Second), agent.ToolUnconfirmed, "not confirmed: it may have run"},
 		"invalid UTF-8":              {turntest.InstantTool("t", "a\xffb"), agent.ToolSuccess, "a\uFFFDb"},
 		"long output, cut in a rune": {long, agent.ToolSuccess, "é\n[80000 more bytes are not shown]"},
 	} {
