@@ -116,7 +116,7 @@ func TestAStopEndsAToolAsItsKindSays(t *testing.T) {
 		"abortable":   {turntest.SlowTool("t", 20*time.Second), agent.ToolAborted, "aborted", 0},
 		"fails":       {fails, agent.ToolAborted, "aborted", 0},
 		"finishes":    {finishes, agent.ToolSuccess, "done all the same", 0},
-		"unconfirmed": {turntest.UnconfirmedTool("t"), agent.ToolUnconfirmed, "unknown", 0},
+		"unconfirmed": {turntest.UnconfirmedTool("t"), agent.ToolUnconfirmed, "not confirmed", 0},
 		"deaf":        {turntest.DeafTool("t", 5*time.Second), agent.ToolDropped, "dropped", 4 * time.Second},
 	} {
 		for through := range 2 { // 22, 32, 34, 59
