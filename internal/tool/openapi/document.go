@@ -30,7 +30,7 @@ type document struct {
 
 // methods in the order that their operations are named in.
 var methods = []string{
-	http.MethodGet, http.MethodPut, http.MethodPost, http.MethodDelete, http.MethodOptions, http.MethodHead, http.MethodPatch, http.MethodTrace,
+	http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions, http.MethodTrace,
 }
 
 // parse reads a document, YAML or JSON. References out of it are refused. Its
