@@ -35,7 +35,12 @@ var methods = []string{
 
 // parse reads a document, YAML or JSON. References out of it are refused. Its
 // errors are one line that may be shown.
-func parse(b []byte) (*document, error) {
+func parse(b []byte) (d *document, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			d, err = nil, errors.New("it is not well formed")
+		}
+	}()
 	if len(b) > maxDocument {
 		return nil, fmt.Errorf("it is larger than %d MiB", maxDocument>>20)
 	}
@@ -43,19 +48,16 @@ func parse(b []byte) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &document{server: serverURL(t.Servers)}
+	d = &document{server: serverURL(t.Servers)}
 	names := map[string]bool{}
 	reasons := []error{errors.New("it has no operations")}
-	if t.Paths == nil {
-		return nil, reasons[0]
-	}
 	items := t.Paths.Map()
 	for _, path := range slices.Sorted(maps.Keys(items)) {
 		for _, method := range methods {
-			o := items[path].GetOperation(method)
-			if o == nil {
+			if items[path] == nil || items[path].GetOperation(method) == nil {
 				continue
 			}
+			o := items[path].GetOperation(method)
 			if len(d.operations) == maxOperations {
 				return nil, fmt.Errorf("it has more than %d operations", maxOperations)
 			}
@@ -75,15 +77,10 @@ func parse(b []byte) (*document, error) {
 }
 
 // load decodes a document and resolves its references.
-func load(b []byte) (t *openapi3.T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = errors.New("it is not well formed")
-		}
-	}()
+func load(b []byte) (*openapi3.T, error) {
 	loader := openapi3.NewLoader()
 	loader.IsExternalRefsAllowed = false
-	t, err = loader.LoadFromData(b)
+	t, err := loader.LoadFromData(b)
 	if err != nil {
 		return nil, fmt.Errorf("it is no OpenAPI document: %s", cut(firstLine(err.Error()), 300))
 	}

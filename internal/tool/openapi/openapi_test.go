@@ -52,7 +52,7 @@ func newSource(t *testing.T, maxAge time.Duration) *openapi.Source {
 	return openapi.New(openapi.Config{Client: &http.Client{Transport: tr}, Shared: keep, Secrets: keep, MaxAge: maxAge})
 }
 
-func file(t *testing.T, name string) string {
+func file(t testing.TB, name string) string {
 	t.Helper()
 	b, err := os.ReadFile("testdata/" + name)
 	if err != nil {
@@ -319,6 +319,23 @@ func TestAStopClosesTheConnection(t *testing.T) {
 		case <-time.After(time.Second):
 			t.Errorf("%s: the upstream saw no abort", name)
 		}
+	}
+}
+
+func TestASlowAnswerEndsWithTheCallsTime(t *testing.T) {
+	t.Parallel()
+	url, _ := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			_, _ = io.WriteString(w, ".")
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(time.Millisecond)
+		}
+	})
+	tool := open(t, newSource(t, 0), ref(agent.OpenAPISource{Document: file(t, "petstore.yaml"), BaseURL: url}, "getInventory"))[0]
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := tool.Call(ctx, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("err = %v", err)
 	}
 }
 
