@@ -16,7 +16,7 @@ func applyCommand() *cobra.Command {
 	var dryRun bool
 	c := &cobra.Command{
 		Use:   "apply",
-		Short: "Make or change models and agents as a YAML file declares them; agents are published",
+		Short: "Make or change models, tools and agents as a YAML file declares them; agents are published",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			in, name := os.Stdin, "stdin"
@@ -33,6 +33,9 @@ func applyCommand() *cobra.Command {
 				return err
 			}
 			return inProject(c.Context(), s, project, func(store *postgres.Store, id string) error {
+				if err := checkTools(c.Context(), s, store, id, m); err != nil {
+					return err
+				}
 				changes, err := manifest.Apply(c.Context(), store, id, m, dryRun)
 				for _, ch := range changes {
 					fmt.Fprintln(c.OutOrStdout(), ch)
@@ -43,6 +46,7 @@ func applyCommand() *cobra.Command {
 	}
 	s.database(c)
 	s.secrets(c)
+	s.reaching(c)
 	c.Flags().StringVarP(&file, "file", "f", "", "the file, - for standard input (required)")
 	c.Flags().StringVar(&project, "project", "default", "key of the project")
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "say what would change and change nothing")

@@ -22,8 +22,8 @@ import (
 	"github.com/belayrun/belay/internal/httpapi/responses"
 	"github.com/belayrun/belay/internal/metrics"
 	"github.com/belayrun/belay/internal/openai"
+	"github.com/belayrun/belay/internal/outbound"
 	"github.com/belayrun/belay/internal/postgres"
-	"github.com/belayrun/belay/internal/tool"
 	"github.com/belayrun/belay/internal/turn"
 )
 
@@ -32,6 +32,7 @@ type node struct {
 	log      *slog.Logger
 	store    *postgres.Store
 	models   *models
+	guard    *outbound.Guard // what all tools reach the world through
 	engine   *turn.Engine
 	listener net.Listener
 	server   *http.Server
@@ -45,13 +46,18 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 	if err != nil {
 		return nil, err
 	}
+	guard, err := s.guard()
+	if err != nil {
+		store.Close()
+		return nil, err
+	}
 	openai.WarmUp()
-	n := &node{log: log, store: store, models: newModels(store), flight: fl}
+	n := &node{log: log, store: store, models: newModels(store), guard: guard, flight: fl}
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m := metrics.New(reg)
 	cfg := turn.Config{
-		Store: store, Agents: store, Models: n.models, Tools: tool.Toolbox{agent.SourceFunction: tool.Demo()}, Label: s.Node,
+		Store: store, Agents: store, Models: n.models, Tools: toolbox(store, guard), Label: s.Node,
 		Observer: observer(m, fl), Log: log,
 	}
 	if s.Push != "off" {
@@ -122,6 +128,7 @@ func (n *node) ready(w http.ResponseWriter, r *http.Request) {
 func (n *node) run(ctx context.Context) error {
 	defer n.store.Close()
 	defer n.models.close()
+	defer n.guard.Transport().CloseIdleConnections()
 	served := make(chan error, 1)
 	go func() { served <- n.server.Serve(n.listener) }()
 	n.log.Info("serving", "addr", n.listener.Addr().String())

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"os"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belayrun/belay/internal/access"
+	"github.com/belayrun/belay/internal/outbound"
 )
 
 // settings are what a node is told from outside, by flags and environment; a
@@ -44,7 +44,11 @@ func (s *settings) serving(c *cobra.Command, addr string) {
 	f.StringVar(&s.Push, "push", cmp.Or(os.Getenv("BELAY_PUSH"), "on"), "on or off: off never uses LISTEN and NOTIFY (BELAY_PUSH)")
 	f.StringVar(&s.LogLevel, "log-level", cmp.Or(os.Getenv("BELAY_LOG_LEVEL"), "info"), "debug, info, warn or error (BELAY_LOG_LEVEL)")
 	f.StringVar(&s.Ping, "ping", cmp.Or(os.Getenv("BELAY_PING"), "15s"), "how long a stream is silent before it gets a comment; less than any proxy's idle timeout (BELAY_PING)")
-	f.StringVar(&s.OutboundAllow, "outbound-allow", os.Getenv("BELAY_OUTBOUND_ALLOW"), "hosts and CIDRs that tools may reach although they are private (BELAY_OUTBOUND_ALLOW)")
+	s.reaching(c)
+}
+
+func (s *settings) reaching(c *cobra.Command) {
+	c.Flags().StringVar(&s.OutboundAllow, "outbound-allow", os.Getenv("BELAY_OUTBOUND_ALLOW"), "hosts and CIDRs, comma-separated, that tools may reach although they are private (BELAY_OUTBOUND_ALLOW)")
 }
 
 // check refuses what can't be meant, naming the variable.
@@ -61,12 +65,8 @@ func (s *settings) check() error {
 	if _, err := s.ping(); err != nil {
 		return err
 	}
-	for e := range strings.SplitSeq(s.OutboundAllow, ",") {
-		if e = strings.TrimSpace(e); strings.Contains(e, "/") {
-			if _, err := netip.ParsePrefix(e); err != nil {
-				return fmt.Errorf("BELAY_OUTBOUND_ALLOW: %q is no CIDR", e)
-			}
-		}
+	if _, err := s.guard(); err != nil {
+		return err
 	}
 	_, err := s.sealer()
 	return err
@@ -85,6 +85,21 @@ func (s *settings) ping() (time.Duration, error) {
 		return 0, fmt.Errorf("BELAY_PING must be a duration like 15s, not %q", s.Ping)
 	}
 	return d, nil
+}
+
+// guard is the way out to addresses that callers supply.
+func (s *settings) guard() (*outbound.Guard, error) {
+	var allow []string
+	for e := range strings.SplitSeq(s.OutboundAllow, ",") {
+		if e = strings.TrimSpace(e); e != "" {
+			allow = append(allow, e)
+		}
+	}
+	g, err := outbound.New(outbound.Config{Allow: allow})
+	if err != nil {
+		return nil, fmt.Errorf("BELAY_OUTBOUND_ALLOW: %w", err)
+	}
+	return g, nil
 }
 
 // sealer is nil where no key is set: storing a secret is an error then.

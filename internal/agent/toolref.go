@@ -13,13 +13,35 @@ type ToolRef struct {
 	Names     []string `json:"names,omitempty" yaml:"names,omitempty"`           // which of its tools; none: all
 	Approval  string   `json:"approval,omitempty" yaml:"approval,omitempty"`     // always or never (default)
 	TimeoutMS int      `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty"` // per call, default 30,000
+
+	// OpenAPI is what source openapi reads; nil: the project's shared tool of the
+	// same key says it.
+	OpenAPI *OpenAPISource `json:"openapi,omitempty" yaml:"openapi,omitempty"`
 }
 
-// SourceFunction are Go functions that are built into the node.
-const SourceFunction = "function"
+// Shared reports whether the ref leaves it to the project's shared tool of its
+// key to say what its source needs.
+func (t ToolRef) Shared() bool { return t.Source == SourceOpenAPI && t.OpenAPI == nil }
+
+// Auth is how the ref's own block proves who calls; nil: it has none.
+func (t ToolRef) Auth() *ToolAuth {
+	if t.OpenAPI == nil {
+		return nil
+	}
+	return t.OpenAPI.Auth
+}
+
+// The sources of tools.
+const (
+	SourceFunction = "function" // Go functions that are built into the node
+	SourceOpenAPI  = "openapi"  // operations of an HTTP API, as its document has them
+)
 
 // Sources lists the sources of tools.
-var Sources = []string{SourceFunction}
+var Sources = []string{SourceFunction, SourceOpenAPI}
+
+// sharedSources are those that a shared tool may have.
+var sharedSources = []string{SourceOpenAPI}
 
 func (v *checks) tool(prefix string, t ToolRef) {
 	v.that(slices.Contains(Sources, t.Source), prefix+"source", "must be "+strings.Join(Sources, ", "))
@@ -29,6 +51,56 @@ func (v *checks) tool(prefix string, t ToolRef) {
 	}
 	v.that(t.Approval == "" || t.Approval == "always" || t.Approval == "never", prefix+"approval", "must be always or never")
 	v.min(prefix+"timeout_ms", int64(t.TimeoutMS), 0)
+	v.that(t.OpenAPI == nil || t.Source == SourceOpenAPI, prefix+"openapi", "belongs to source openapi")
+	v.openapi(prefix+"openapi.", t.OpenAPI)
+}
+
+// OpenAPISource is an HTTP API: each operation of its document is a tool.
+type OpenAPISource struct {
+	Document    string    `json:"document,omitempty" yaml:"document,omitempty"`         // OpenAPI 3.0 or 3.1 itself, YAML or JSON
+	DocumentURL string    `json:"document_url,omitempty" yaml:"document_url,omitempty"` // where it is, in place of Document
+	BaseURL     string    `json:"base_url,omitempty" yaml:"base_url,omitempty"`         // what paths are below; default the document's first server
+	Auth        *ToolAuth `json:"auth,omitempty" yaml:"auth,omitempty"`                 // nil: none
+}
+
+func (v *checks) openapi(prefix string, s *OpenAPISource) {
+	if s == nil {
+		return
+	}
+	v.that(s.Document != "" || s.DocumentURL != "", prefix+"document", "is required, or document_url")
+	v.that(s.Document == "" || s.DocumentURL == "", prefix+"document_url", "give document or document_url, not both")
+	if s.DocumentURL != "" {
+		v.url(prefix+"document_url", s.DocumentURL)
+	}
+	if s.BaseURL != "" {
+		v.url(prefix+"base_url", s.BaseURL)
+	}
+	v.auth(prefix+"auth.", s.Auth)
+}
+
+// SharedTool is a source of tools that a project declares once: agents name it
+// by its key. It keeps the secret that its calls, or those of others, prove
+// themselves with.
+type SharedTool struct {
+	Project string         `json:"-" yaml:"-"`
+	Key     string         `json:"key" yaml:"key"`
+	Source  string         `json:"source" yaml:"source"` // one of Sources, not function
+	OpenAPI *OpenAPISource `json:"openapi,omitempty" yaml:"openapi,omitempty"`
+	Secret  string         `json:"-" yaml:"secret,omitempty"` // kept encrypted, never returned
+}
+
+// Ref returns the ref that an agent would have to give in place of the tool.
+func (t SharedTool) Ref() ToolRef { return ToolRef{Source: t.Source, Key: t.Key, OpenAPI: t.OpenAPI} }
+
+// Validate returns the first fault of a SharedTool; fields are named below
+// prefix.
+func (t SharedTool) Validate(prefix string) error {
+	v := checks{prefix: prefix}
+	v.key("key", t.Key)
+	v.that(slices.Contains(sharedSources, t.Source), "source", "must be "+strings.Join(sharedSources, ", "))
+	v.that(t.Source != SourceOpenAPI || t.OpenAPI != nil, "openapi", "is required: the document and how to reach the API")
+	v.openapi("openapi.", t.OpenAPI)
+	return v.err
 }
 
 // ToolAuth is how calls to a tool's server prove who they are.

@@ -18,6 +18,14 @@ type Models interface {
 	Model(ctx context.Context, project, key string) (agent.Model, error)
 }
 
+// Tools reads the shared tools of a project.
+type Tools interface {
+	// Tools returns them all, without their secrets.
+	Tools(ctx context.Context, project string) ([]agent.SharedTool, error)
+	// Secret returns the secret of one; agent.ErrNotFound where it keeps none.
+	Secret(ctx context.Context, project, key string) (string, error)
+}
+
 // Agents reads the agents of a project.
 type Agents interface {
 	// Agent returns one; agent.ErrNotFound.
@@ -28,15 +36,16 @@ type Agents interface {
 
 // Writer writes what has changed.
 type Writer interface {
-	// Apply makes or replaces models and agents and publishes the agents, all or
-	// nothing, and returns the agents' versions. An API key that is empty, in a
-	// model without APIKeyEnv, keeps the stored one.
-	Apply(ctx context.Context, project string, models []agent.Model, agents []agent.Agent, by string) (map[string]int, error)
+	// Apply makes or replaces models, shared tools and agents and publishes the
+	// agents, all or nothing, and returns the agents' versions. An API key that is
+	// empty, in a model without APIKeyEnv, keeps the stored one; so does a secret.
+	Apply(ctx context.Context, project string, models []agent.Model, tools []agent.SharedTool, agents []agent.Agent, by string) (map[string]int, error)
 }
 
 // Store is where a manifest is applied to.
 type Store interface {
 	Models
+	Tools
 	Agents
 	Writer
 }
@@ -53,11 +62,11 @@ const (
 
 // Change is what became of one thing that a manifest declares.
 type Change struct {
-	Kind   string // model or agent
+	Kind   string // model, tool or agent
 	Key    string
 	Action Action
-	// Version of an agent that is now published; 0 for a model, and in a dry run
-	// where a new version would be made.
+	// Version of an agent that is now published; 0 for a model or a tool, and in a
+	// dry run where a new version would be made.
 	Version int
 }
 
@@ -65,15 +74,15 @@ type Change struct {
 const by = "apply"
 
 // Apply brings a project to what a manifest declares and returns a Change for
-// each thing in its order, models first. Things that it does not declare stay.
+// each thing in its order, models first, then tools. Things that it does not declare stay.
 // Applying it again changes nothing. With dryRun it writes nothing and returns
 // what it would do.
 //
-// A model that an agent names must be declared or stored: those that are neither
-// are returned as Errors, and nothing is written then, nor after any other
-// error.
+// A model or shared tool that something names must be declared or stored: those
+// that are neither are returned as Errors, and nothing is written then, nor
+// after any other error.
 func Apply(ctx context.Context, store Store, project string, m Manifest, dryRun bool) ([]Change, error) {
-	stored, err := storedModels(ctx, store, project)
+	stored, err := readStored(ctx, store, project)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +91,13 @@ func Apply(ctx context.Context, store Store, project string, m Manifest, dryRun 
 	}
 	p := plan{store: store, project: project}
 	for _, model := range m.Models {
-		if err := p.model(ctx, stored, model); err != nil {
+		if err := p.model(ctx, stored.models, model); err != nil {
 			return nil, fmt.Errorf("compare model %s: %w", model.Key, err)
+		}
+	}
+	for _, t := range m.Tools {
+		if err := p.tool(ctx, stored.tools, t); err != nil {
+			return nil, fmt.Errorf("compare tool %s: %w", t.Key, err)
 		}
 	}
 	for _, a := range m.Agents {
@@ -91,10 +105,10 @@ func Apply(ctx context.Context, store Store, project string, m Manifest, dryRun 
 			return nil, fmt.Errorf("compare agent %s: %w", a.Key, err)
 		}
 	}
-	if dryRun || len(p.models)+len(p.agents) == 0 {
+	if dryRun || len(p.models)+len(p.tools)+len(p.agents) == 0 {
 		return p.changes, nil
 	}
-	versions, err := store.Apply(ctx, project, p.models, p.agents, by)
+	versions, err := store.Apply(ctx, project, p.models, p.tools, p.agents, by)
 	if err != nil {
 		return nil, err
 	}
@@ -106,53 +120,13 @@ func Apply(ctx context.Context, store Store, project string, m Manifest, dryRun 
 	return p.changes, nil
 }
 
-func storedModels(ctx context.Context, store Store, project string) (map[string]agent.Model, error) {
-	list, err := store.Models(ctx, project)
-	if err != nil {
-		return nil, err
-	}
-	stored := make(map[string]agent.Model, len(list))
-	for _, m := range list {
-		stored[m.Key] = m
-	}
-	return stored, nil
-}
-
-// checkReferences tells all models that agents name and that are nowhere.
-func (m Manifest) checkReferences(stored map[string]agent.Model) error {
-	known := map[string]bool{}
-	for key := range stored {
-		known[key] = true
-	}
-	for _, model := range m.Models {
-		known[model.Key] = true
-	}
-	var errs Errors
-	check := func(a agent.Agent, field, key string) {
-		if !known[key] {
-			at := m.places[placeKey(kindAgent, a.Key, field)]
-			errs = append(errs, &Error{m.file, at.document, at.line, at.column, field,
-				"agent " + a.Key + " names the model " + key + ", which is neither declared here nor stored"})
-		}
-	}
-	for _, a := range m.Agents {
-		check(a, "config.model", a.Draft.Model)
-		for i, key := range a.Draft.FallbackModels {
-			check(a, fmt.Sprintf("config.fallback_models[%d]", i), key)
-		}
-	}
-	if errs != nil {
-		return errs
-	}
-	return nil
-}
-
 // plan is what there is to do.
 type plan struct {
 	store   Store
 	project string
 	changes []Change
 	models  []agent.Model
+	tools   []agent.SharedTool
 	agents  []agent.Agent
 }
 
@@ -187,6 +161,39 @@ func (p *plan) sameModel(ctx context.Context, old, m agent.Model) (bool, error) 
 		return false, err
 	}
 	return err == nil && old.APIKey == m.APIKey, nil
+}
+
+func (p *plan) tool(ctx context.Context, stored map[string]agent.SharedTool, t agent.SharedTool) error {
+	c := Change{Kind: kindTool, Key: t.Key, Action: Created}
+	if old, ok := stored[t.Key]; ok {
+		same, err := p.sameTool(ctx, old, t)
+		if err != nil {
+			return err
+		}
+		c.Action = Updated
+		if same {
+			c.Action = Unchanged
+		}
+	}
+	if c.Action != Unchanged {
+		p.tools = append(p.tools, t)
+	}
+	p.changes = append(p.changes, c)
+	return nil
+}
+
+// sameTool reports whether a tool is stored as it should be. A stored secret
+// that can't be opened any more is not.
+func (p *plan) sameTool(ctx context.Context, old, t agent.SharedTool) (bool, error) {
+	same, err := equal(old, t)
+	if err != nil || !same || t.Secret == "" {
+		return same, err
+	}
+	secret, err := p.store.Secret(ctx, p.project, t.Key)
+	if errors.Is(err, agent.ErrUnavailable) || ctx.Err() != nil {
+		return false, err
+	}
+	return err == nil && secret == t.Secret, nil
 }
 
 func (p *plan) agent(ctx context.Context, a agent.Agent) error {

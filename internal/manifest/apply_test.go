@@ -15,15 +15,16 @@ import (
 // fakeStore is a project's models and agents.
 type fakeStore struct {
 	models   map[string]agent.Model
+	tools    map[string]agent.SharedTool
 	agents   map[string]agent.Agent
 	versions map[string][]agent.Config
 	writes   int
-	modelErr error // of Model
+	modelErr error // of Model and Secret
 	applyErr error
 }
 
 func newFakeStore() *fakeStore {
-	return &fakeStore{models: map[string]agent.Model{}, agents: map[string]agent.Agent{}, versions: map[string][]agent.Config{}}
+	return &fakeStore{models: map[string]agent.Model{}, tools: map[string]agent.SharedTool{}, agents: map[string]agent.Agent{}, versions: map[string][]agent.Config{}}
 }
 
 func (f *fakeStore) Models(context.Context, string) ([]agent.Model, error) {
@@ -39,6 +40,19 @@ func (f *fakeStore) Model(_ context.Context, _, key string) (agent.Model, error)
 	return f.models[key], f.modelErr
 }
 
+func (f *fakeStore) Tools(context.Context, string) ([]agent.SharedTool, error) {
+	var out []agent.SharedTool
+	for t := range maps.Values(f.tools) {
+		t.Secret = ""
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+func (f *fakeStore) Secret(_ context.Context, _, key string) (string, error) {
+	return f.tools[key].Secret, f.modelErr
+}
+
 func (f *fakeStore) Agent(_ context.Context, _, key string) (agent.Agent, error) {
 	a, ok := f.agents[key]
 	if !ok {
@@ -51,7 +65,7 @@ func (f *fakeStore) Version(_ context.Context, _, key string, version int) (agen
 	return f.versions[key][version-1], nil
 }
 
-func (f *fakeStore) Apply(_ context.Context, project string, models []agent.Model, agents []agent.Agent, _ string) (map[string]int, error) {
+func (f *fakeStore) Apply(_ context.Context, project string, models []agent.Model, tools []agent.SharedTool, agents []agent.Agent, _ string) (map[string]int, error) {
 	if f.applyErr != nil {
 		return nil, f.applyErr
 	}
@@ -62,6 +76,13 @@ func (f *fakeStore) Apply(_ context.Context, project string, models []agent.Mode
 		}
 		m.Project = project
 		f.models[m.Key] = m
+	}
+	for _, t := range tools {
+		if t.Secret == "" {
+			t.Secret = f.tools[t.Key].Secret
+		}
+		t.Project = project
+		f.tools[t.Key] = t
 	}
 	out := map[string]int{}
 	for _, a := range agents {
@@ -175,6 +196,96 @@ func TestModelsThatAreNowhereAreToldAndNothingIsWritten(t *testing.T) {
 	}
 	if changes != nil || s.writes != 0 {
 		t.Error("something was written")
+	}
+}
+
+const withTool = `kind: tool
+key: pets
+source: openapi
+openapi: {document: d, base_url: http://x, auth: {type: bearer, secret: pets}}
+secret: s1
+---
+kind: agent
+key: a
+config:
+  model: m
+  tools: [{source: openapi, key: pets}]
+`
+
+func TestApplyOfASharedTool(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		old, new, secret string
+		want             manifest.Action
+	}{
+		"nothing":                     {"", "", "s1", manifest.Unchanged},
+		"its URL":                     {"http://x", "http://y", "s1", manifest.Updated},
+		"its secret":                  {"secret: s1", "secret: s2", "s2", manifest.Updated},
+		"its secret left out":         {"secret: s1\n", "", "s1", manifest.Unchanged},
+		"its secret left out and URL": {"http://x, auth: {type: bearer, secret: pets}}\nsecret: s1\n", "http://y}\n", "s1", manifest.Updated},
+	} {
+		s := newFakeStore()
+		s.models["m"] = agent.Model{Key: "m"}
+		wantChanges(t, apply(t, s, withTool),
+			manifest.Change{Kind: "tool", Key: "pets", Action: manifest.Created}, manifest.Change{Kind: "agent", Key: "a", Action: manifest.Created, Version: 1})
+		got := apply(t, s, strings.Replace(withTool, tc.old, tc.new, 1))
+		wantChanges(t, got, manifest.Change{Kind: "tool", Key: "pets", Action: tc.want}, manifest.Change{Kind: "agent", Key: "a", Action: manifest.Unchanged, Version: 1})
+		if got := s.tools["pets"].Secret; got != tc.secret {
+			t.Errorf("%s: the secret is %q", name, got)
+		}
+	}
+}
+
+func TestToolsThatAreNowhereAreToldAndNothingIsWritten(t *testing.T) {
+	t.Parallel()
+	s := newFakeStore()
+	s.models["m"] = agent.Model{Key: "m"}
+	s.tools["other"] = agent.SharedTool{Key: "other", Source: "mcp"}
+	text := `kind: tool
+key: pets
+source: openapi
+openapi: {document: d, auth: {type: bearer, secret: gone}}
+---
+kind: agent
+key: a
+config:
+  model: m
+  tools:
+    - {source: openapi, key: lost}
+    - {source: openapi, key: other}
+    - {source: openapi, key: own, openapi: {document: d, auth: {type: bearer, secret: nowhere}}}
+    - {source: function, key: pets}
+`
+	_, err := manifest.Apply(t.Context(), s, "p", parse(t, text), false)
+	want := "belay.yaml: document 1, line 4, column 53: openapi.auth.secret: tool pets names the tool gone, which is neither declared here nor stored\n" +
+		"belay.yaml: document 2, line 11, column 30: config.tools[0].key: agent a names the tool lost, which is neither declared here nor stored\n" +
+		"belay.yaml: document 2, line 12, column 30: config.tools[1].key: agent a names the tool other, whose source is mcp, not openapi\n" +
+		"belay.yaml: document 2, line 13, column 87: config.tools[2].openapi.auth.secret: agent a names the tool nowhere, which is neither declared here nor stored"
+	if err == nil || err.Error() != want || s.writes != 0 {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestCheckToolsTellsWhereAToolCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	m := parse(t, withTool+"    \n---\nkind: agent\nkey: b\nconfig:\n  model: m\n  tools:\n    - {source: function, key: f}\n    - {source: openapi, key: own, openapi: {document: e}}\n    - {source: openapi, key: else}\n")
+	err := m.CheckTools(func(ref agent.ToolRef) error {
+		switch ref.Key {
+		case "pets":
+			return &agent.FieldError{Field: "openapi.document", Message: "can't be used"}
+		case "own":
+			return &agent.FieldError{Field: "openapi.base_url", Message: "is required"}
+		}
+		return errors.New("is down")
+	})
+	want := "belay.yaml: document 1, line 4, column 21: openapi.document: can't be used\n" +
+		"belay.yaml: document 3, line 20, column 44: config.tools[1].openapi.base_url: is required\n" +
+		"belay.yaml: document 3, line 21, column 7: config.tools[2]: is down"
+	if err == nil || err.Error() != want {
+		t.Errorf("err = %v", err)
+	}
+	if err := m.CheckTools(func(agent.ToolRef) error { return nil }); err != nil {
+		t.Error(err)
 	}
 }
 

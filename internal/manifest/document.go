@@ -16,8 +16,11 @@ import (
 // The kinds of documents.
 const (
 	kindModel = "model"
+	kindTool  = "tool"
 	kindAgent = "agent"
 )
+
+var kinds = []string{kindModel, kindTool, kindAgent}
 
 // agentDocument is an agent as a document has it.
 type agentDocument struct {
@@ -49,6 +52,8 @@ func (p *parser) read(root *yaml.Node) {
 	switch kind := p.kind(&fields); kind {
 	case kindModel:
 		p.model(fields)
+	case kindTool:
+		p.tool(fields)
 	case kindAgent:
 		p.agent(fields)
 	}
@@ -62,17 +67,17 @@ func (p *parser) read(root *yaml.Node) {
 func (p *parser) kind(fields *[]field) string {
 	i := slices.IndexFunc(*fields, func(f field) bool { return f.name == "kind" })
 	if i < 0 {
-		p.fault(p.at[""], "kind", "is required: model or agent")
+		p.fault(p.at[""], "kind", "is required: model, tool or agent")
 		return ""
 	}
 	var kind string
 	f := (*fields)[i]
 	*fields = slices.Delete(*fields, i, i+1)
 	p.value(f.value, "kind", reflect.ValueOf(&kind).Elem())
-	if p.bad["kind"] || kind == kindModel || kind == kindAgent {
+	if p.bad["kind"] || slices.Contains(kinds, kind) {
 		return kind
 	}
-	p.fault(p.at["kind"], "kind", "must be model or agent%s", didYouMean(kind, []string{kindModel, kindAgent}))
+	p.fault(p.at["kind"], "kind", "must be model, tool or agent%s", didYouMean(kind, kinds))
 	return ""
 }
 
@@ -88,6 +93,19 @@ func (p *parser) model(fields []field) {
 	}
 }
 
+func (p *parser) tool(fields []field) {
+	var t agent.SharedTool
+	before := len(p.errs)
+	v := reflect.ValueOf(&t).Elem()
+	p.structure(fields, "", v)
+	p.once(kindTool, t.Key)
+	p.validate(v, func() error { return t.Validate("") })
+	if len(p.errs) == before {
+		p.out.Tools = append(p.out.Tools, t)
+		p.keepPlaces(kindTool, t.Key)
+	}
+}
+
 func (p *parser) agent(fields []field) {
 	var d agentDocument
 	before := len(p.errs)
@@ -100,8 +118,13 @@ func (p *parser) agent(fields []field) {
 		return
 	}
 	p.out.Agents = append(p.out.Agents, agent.Agent{Key: d.Key, Name: d.Name, Active: d.Status != "disabled", Draft: d.Config})
+	p.keepPlaces(kindAgent, key)
+}
+
+// keepPlaces notes where the fields of a thing are, for faults found later.
+func (p *parser) keepPlaces(kind, key string) {
 	for path, at := range maps.All(p.at) {
-		p.out.places[placeKey(kindAgent, key, path)] = at
+		p.out.places[placeKey(kind, key, path)] = at
 	}
 }
 

@@ -37,32 +37,55 @@ var badFields = map[string]map[string]map[string]string{
 		"idle_timeout_ms":      {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more", "1s": "must be a whole number, not text"},
 		"retries":              {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 to 10", "11": "must be 0 to 10"},
 	},
+	"tool": {
+		"key":                   {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
+		"source":                {"": noValue, "1": notText, "function": "must be openapi", "opanapi": "must be openapi"},
+		"secret":                {"": noValue, "1": notText, "[]": "must be text, not a list"},
+		"openapi":               {"": noValue, "x": "must be a mapping, not text", "{}": "is required, or document_url", "{doc: x}": "unknown field"},
+		"openapi.document":      {"": noValue, "1": notText, "{}": "must be text, not a mapping", `""`: "is required, or document_url"},
+		"openapi.document_url":  {"": noValue, "1": notText, "ftp://x": "must be an http or https URL", "x": "must be an http or https URL"},
+		"openapi.base_url":      {"": noValue, "1": notText, "x": "must be an http or https URL"},
+		"openapi.auth":          {"": noValue, "a": "must be a mapping, not text", "[]": "must be a mapping, not a list"},
+		"openapi.auth.type":     {"": noValue, "1": notText, "digest": "must be bearer, basic or header", "none": "must be bearer, basic or header"},
+		"openapi.auth.header":   {"": noValue, "1": notText, "[]": "must be text, not a list"},
+		"openapi.auth.username": {"": noValue, "1": notText, "[]": "must be text, not a list"},
+		"openapi.auth.secret":   {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
+	},
 	"agent": {
-		"key":                                   {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
-		"name":                                  {"": noValue, "1": notText, "[]": "must be text, not a list"},
-		"status":                                {"": noValue, "true": "must be text, not true or false: put it in quotes", "off": "must be active or disabled", "Active": "must be active or disabled"},
-		"config":                                {"": noValue, "m": "must be a mapping, not text", "{}": "is required", "{model: m, modell: m}": "unknown field, did you mean model?"},
-		"config.model":                          {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
-		"config.fallback_models":                {"": noValue, "m": "must be a list, not text", "[1]": notText, "[A]": keyRule, `[""]`: "is required", "[~]": noValue},
-		"config.instructions":                   {"": noValue, "1": notText, "[a]": "must be text, not a list"},
-		"config.temperature":                    {"": noValue, `"1"`: "must be a number, not text: remove the quotes", "-1": "must be between 0 and 2", "2.1": "must be between 0 and 2", ".nan": "must be a finite number"},
-		"config.top_p":                          {"": noValue, "a": "must be a number, not text", "-1": "must be between 0 and 1", "1.1": "must be between 0 and 1"},
-		"config.max_output_tokens":              {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more", tooBig: "must be a whole number"},
-		"config.tools":                          {"": noValue, "{}": "must be a list, not a mapping", "[a]": "must be a mapping, not text", "[~]": noValue, "[{}]": "must be function", "[{sauce: function}]": "unknown field, did you mean source?"},
-		"config.tools[0].source":                {"": noValue, "1": notText, "mcp": "must be function"},
-		"config.tools[0].key":                   {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
-		"config.tools[0].names":                 {"": noValue, "a": "must be a list, not text", "[1]": notText, `[""]`: "must be 1 to 64", `["a b"]`: "must be 1 to 64", "[" + strings.Repeat("a", 65) + "]": "must be 1 to 64"},
-		"config.tools[0].approval":              {"": noValue, "true": "must be text, not true or false", "sometimes": "must be always or never"},
-		"config.tools[0].timeout_ms":            {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more"},
-		"config.limits":                         {"": noValue, "1": "must be a mapping, not a number", "{max_tools: 1}": "unknown field"},
-		"config.limits.max_tool_calls":          {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more"},
-		"config.limits.max_parallel_tools":      {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more", "65": "must be 64 or less"},
-		"config.limits.max_wall_clock_ms":       {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more", tooBig: "must be a whole number"},
-		"config.limits.max_total_output_tokens": {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more"},
-		"config.limits.max_cost_usd":            {"": noValue, `"1"`: "must be a number, not text: remove the quotes", "-1": "must not be negative", ".inf": "must be a finite number"},
-		"config.execution":                      {"": noValue, "sync": "must be a mapping, not text", "{mode: sync}": "unknown field"},
-		"config.execution.sync_timeout_seconds": {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 (default 300) to 3600", "3601": "must be 0 (default 300) to 3600"},
-		"config.execution.background_enabled":   {"": noValue, "1": "must be true or false, not a number", `"true"`: "must be true or false, not text: remove the quotes", "maybe": "must be true or false, not text"},
+		"config.tools[0].openapi":                          {"": noValue, "x": "must be a mapping, not text", "{}": "is required, or document_url", "{doc: x}": "unknown field"},
+		"config.tools[0].openapi.document":                 {"": noValue, "1": notText, "{}": "must be text, not a mapping", `""`: "is required, or document_url"},
+		"config.tools[0].openapi.document_url":             {"": noValue, "1": notText, "ftp://x": "must be an http or https URL", "x": "must be an http or https URL"},
+		"config.tools[0].openapi.base_url":                 {"": noValue, "1": notText, "x": "must be an http or https URL"},
+		"config.tools[0].openapi.auth":                     {"": noValue, "a": "must be a mapping, not text", "[]": "must be a mapping, not a list"},
+		"config.tools[0].openapi.auth.type":                {"": noValue, "1": notText, "digest": "must be bearer, basic or header", "none": "must be bearer, basic or header"},
+		"config.tools[0].openapi.auth.header":              {"": noValue, "1": notText, "[]": "must be text, not a list"},
+		"config.tools[0].openapi.auth.username":            {"": noValue, "1": notText, "[]": "must be text, not a list"},
+		"config.tools[0].openapi.auth.secret":              {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
+		"key":                                              {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
+		"name":                                             {"": noValue, "1": notText, "[]": "must be text, not a list"},
+		"status":                                           {"": noValue, "true": "must be text, not true or false: put it in quotes", "off": "must be active or disabled", "Active": "must be active or disabled"},
+		"config":                                           {"": noValue, "m": "must be a mapping, not text", "{}": "is required", "{model: m, modell: m}": "unknown field, did you mean model?"},
+		"config.model":                                     {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
+		"config.fallback_models":                           {"": noValue, "m": "must be a list, not text", "[1]": notText, "[A]": keyRule, `[""]`: "is required", "[~]": noValue},
+		"config.instructions":                              {"": noValue, "1": notText, "[a]": "must be text, not a list"},
+		"config.temperature":                               {"": noValue, `"1"`: "must be a number, not text: remove the quotes", "-1": "must be between 0 and 2", "2.1": "must be between 0 and 2", ".nan": "must be a finite number"},
+		"config.top_p":                                     {"": noValue, "a": "must be a number, not text", "-1": "must be between 0 and 1", "1.1": "must be between 0 and 1"},
+		"config.max_output_tokens":                         {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more", tooBig: "must be a whole number"},
+		"config.tools":                                     {"": noValue, "{}": "must be a list, not a mapping", "[a]": "must be a mapping, not text", "[~]": noValue, "[{}]": "must be function, openapi", "[{sauce: function}]": "unknown field, did you mean source?"},
+		"config.tools[0].source":                           {"": noValue, "1": notText, "mcp": "must be function"},
+		"config.tools[0].key":                              {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
+		"config.tools[0].names":                            {"": noValue, "a": "must be a list, not text", "[1]": notText, `[""]`: "must be 1 to 64", `["a b"]`: "must be 1 to 64", "[" + strings.Repeat("a", 65) + "]": "must be 1 to 64"},
+		"config.tools[0].approval":                         {"": noValue, "true": "must be text, not true or false", "sometimes": "must be always or never"},
+		"config.tools[0].timeout_ms":                       {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more"},
+		"config.limits":                                    {"": noValue, "1": "must be a mapping, not a number", "{max_tools: 1}": "unknown field"},
+		"config.limits.max_tool_calls":                     {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more"},
+		"config.limits.max_parallel_tools":                 {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more", "65": "must be 64 or less"},
+		"config.limits.max_wall_clock_ms":                  {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more", tooBig: "must be a whole number"},
+		"config.limits.max_total_output_tokens":            {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more"},
+		"config.limits.max_cost_usd":                       {"": noValue, `"1"`: "must be a number, not text: remove the quotes", "-1": "must not be negative", ".inf": "must be a finite number"},
+		"config.execution":                                 {"": noValue, "sync": "must be a mapping, not text", "{mode: sync}": "unknown field"},
+		"config.execution.sync_timeout_seconds":            {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 (default 300) to 3600", "3601": "must be 0 (default 300) to 3600"},
+		"config.execution.background_enabled":              {"": noValue, "1": "must be true or false, not a number", `"true"`: "must be true or false, not text: remove the quotes", "maybe": "must be true or false, not text"},
 		"config.execution.background_max_duration_minutes": {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more"},
 		"config.execution.default_mode":                    {"": noValue, "1": notText, "async": "must be sync or background"},
 		"config.execution.callback_url":                    {"": noValue, "1": notText, "x": "must be an http or https URL"},
@@ -77,6 +100,14 @@ func documentWith(kind, path, value string) string {
 		"model":  {"key": "a", "base_url": "http://x", "model": "m"},
 		"agent":  {"key": "a", "config": "{model: m}"},
 		"config": {"model": "m"}, "tools": {"source": "function", "key": "a"},
+		"tool":    {"key": "a", "source": "openapi", "openapi": "{document: x}"},
+		"openapi": {"document": "x"}, "auth": {"type": "bearer", "secret": "a"},
+	}
+	if strings.HasPrefix(path, "config.tools[0].openapi") {
+		right["tools"]["source"] = "openapi"
+	}
+	if strings.HasSuffix(path, "openapi.document_url") {
+		delete(right["openapi"], "document")
 	}
 	var write func(within, rest string) string
 	write = func(within, rest string) string {
@@ -109,7 +140,9 @@ func TestBadValuesOfEveryFieldAreToldByTheirField(t *testing.T) {
 			for value, want := range values {
 				text := documentWith(kind, path, value)
 				got := faults(t, text)
-				if len(got) != 1 && !strings.HasPrefix(value, "[{") {
+				// These are told with what they leave missing.
+				missing := strings.HasPrefix(value, "[{") || value == "{doc: x}" || strings.HasSuffix(path, "document_url")
+				if len(got) != 1 && !missing {
 					t.Errorf("%s: %d faults: %q", text, len(got), got)
 				}
 				found := slices.ContainsFunc(got, func(line string) bool {
@@ -125,10 +158,12 @@ func TestBadValuesOfEveryFieldAreToldByTheirField(t *testing.T) {
 
 func TestEveryFieldHasBadValues(t *testing.T) {
 	t.Parallel()
+	tools := map[string]bool{}
 	models, agents := map[string]bool{}, map[string]bool{"key": true, "name": true, "status": true, "config": true}
 	paths(models, "", reflect.TypeFor[agent.Model]())
+	paths(tools, "", reflect.TypeFor[agent.SharedTool]())
 	paths(agents, "config.", reflect.TypeFor[agent.Config]())
-	for kind, want := range map[string]map[string]bool{"model": models, "agent": agents} {
+	for kind, want := range map[string]map[string]bool{"model": models, "tool": tools, "agent": agents} {
 		for path := range want {
 			if len(badFields[kind][path]) < 3 {
 				t.Errorf("%s: %s has no table of bad values", kind, path)
@@ -153,6 +188,8 @@ func paths(into map[string]bool, prefix string, typ reflect.Type) {
 		switch {
 		case f.Type.Kind() == reflect.Struct:
 			paths(into, prefix+name+".", f.Type)
+		case f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct:
+			paths(into, prefix+name+".", f.Type.Elem())
 		case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct:
 			paths(into, prefix+name+"[0].", f.Type.Elem())
 		}
@@ -162,15 +199,21 @@ func paths(into map[string]bool, prefix string, typ reflect.Type) {
 func TestMissingFieldsAreTold(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"kind: model\nbase_url: http://x\nmodel: m\n":                               "line 1, column 1: key: is required",
-		"kind: model\nkey: a\nmodel: m\n":                                           "line 1, column 1: base_url: must be an http or https URL",
-		"kind: model\nkey: a\nbase_url: http://x\n":                                 "line 1, column 1: model: is required",
-		"kind: agent\nconfig: {model: m}\n":                                         "line 1, column 1: key: is required",
-		"kind: agent\nkey: a\n":                                                     "line 1, column 1: config.model: is required",
-		"kind: agent\nkey: a\nconfig:\n  instructions: x\n":                         "line 4, column 3: config.model: is required",
-		"kind: agent\nkey: a\nconfig:\n  model: m\n  tools:\n  - key: a\n":          "line 6, column 5: config.tools[0].source: must be function",
-		"kind: agent\nkey: a\nconfig:\n  model: m\n  tools: [{source: function}]\n": "line 5, column 11: config.tools[0].key: is required",
-		model("a") + "api_key: x\napi_key_env: X\n":                                 "line 5, column 10: api_key: give api_key or api_key_env, not both",
+		"kind: model\nbase_url: http://x\nmodel: m\n":                                                               "line 1, column 1: key: is required",
+		"kind: model\nkey: a\nmodel: m\n":                                                                           "line 1, column 1: base_url: must be an http or https URL",
+		"kind: model\nkey: a\nbase_url: http://x\n":                                                                 "line 1, column 1: model: is required",
+		"kind: agent\nconfig: {model: m}\n":                                                                         "line 1, column 1: key: is required",
+		"kind: agent\nkey: a\n":                                                                                     "line 1, column 1: config.model: is required",
+		"kind: agent\nkey: a\nconfig:\n  instructions: x\n":                                                         "line 4, column 3: config.model: is required",
+		"kind: agent\nkey: a\nconfig:\n  model: m\n  tools:\n  - key: a\n":                                          "line 6, column 5: config.tools[0].source: must be function, openapi",
+		"kind: tool\nkey: a\nsource: openapi\n":                                                                     "line 1, column 1: openapi: is required: the document and how to reach the API",
+		"kind: tool\nkey: a\nsource: openapi\nopenapi:\n  base_url: http://x\n":                                     "line 5, column 3: openapi.document: is required, or document_url",
+		"kind: tool\nkey: a\nsource: openapi\nopenapi: {document: x, auth: {type: basic, secret: a}}\n":             "openapi.auth.username: is required",
+		"kind: tool\nkey: a\nsource: openapi\nopenapi: {document: x, auth: {type: header, secret: a}}\n":            "openapi.auth.header: is required",
+		"kind: tool\nkey: a\nsource: openapi\nopenapi: {document: x, document_url: http://x}\n":                     "openapi.document_url: give document or document_url, not both",
+		"kind: agent\nkey: a\nconfig:\n  model: m\n  tools: [{source: function, key: a, openapi: {document: x}}]\n": "config.tools[0].openapi: belongs to source openapi",
+		"kind: agent\nkey: a\nconfig:\n  model: m\n  tools: [{source: function}]\n":                                 "line 5, column 11: config.tools[0].key: is required",
+		model("a") + "api_key: x\napi_key_env: X\n":                                                                 "line 5, column 10: api_key: give api_key or api_key_env, not both",
 	} {
 		got := faults(t, text)
 		if len(got) != 1 || !strings.Contains(got[0], want) {

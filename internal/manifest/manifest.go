@@ -1,13 +1,22 @@
 // Package manifest reads the YAML documents of belay apply and brings a project
 // to what they declare.
 //
-// A document is one model or one agent:
+// A document is one model, one shared tool or one agent:
 //
 //	kind: model
 //	key: gpt
 //	base_url: https://api.example.com/v1
 //	model: gpt-5
 //	api_key_env: OPENAI_API_KEY
+//	---
+//	kind: tool
+//	key: orders           # agents name it: tools: [{source: openapi, key: orders}]
+//	source: openapi
+//	openapi:
+//	  document_url: https://orders.example.com/openapi.json
+//	  base_url: https://orders.example.com/v1
+//	  auth: {type: bearer, secret: orders}   # the secret of the tool orders
+//	secret: abc
 //	---
 //	kind: agent
 //	key: support
@@ -18,7 +27,8 @@
 //	  instructions: Be brief.
 //
 // A document says all of its thing: what it leaves out gets its default, except
-// that a model without api_key and api_key_env keeps the API key that is stored.
+// that a model without api_key and api_key_env keeps the API key that is stored,
+// and a tool without secret its secret.
 // Reading is strict, because a typing error must not become a default: unknown
 // fields, empty values, text for numbers and numbers for text are errors.
 package manifest
@@ -51,6 +61,7 @@ const (
 // other. Project is empty in all of it.
 type Manifest struct {
 	Models []agent.Model
+	Tools  []agent.SharedTool
 	Agents []agent.Agent
 
 	file   string

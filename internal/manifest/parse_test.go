@@ -33,7 +33,7 @@ func faults(t *testing.T, text string) []string {
 	if _, ok := errors.AsType[manifest.Errors](err); !ok {
 		t.Fatalf("%T is not Errors: %v", err, err)
 	}
-	if len(m.Models)+len(m.Agents) != 0 {
+	if len(m.Models)+len(m.Tools)+len(m.Agents) != 0 {
 		t.Error("a manifest came with the errors")
 	}
 	return strings.Split(err.Error(), "\n")
@@ -57,6 +57,12 @@ base_url: http://127.0.0.1:1
 model: own
 api_key: sk-1
 ---
+kind: tool
+key: pets
+source: openapi
+openapi: {document: a, base_url: http://x, auth: {type: basic, username: u, header: X-Key, secret: pets}}
+secret: s-1
+---
 kind: agent
 key: support
 name: Support
@@ -71,11 +77,17 @@ config:
   top_p: 0.5
   max_output_tokens: 100
   tools:
-    - source: function
+    - source: openapi
       key: go
       names: [clock, add]
       approval: always
       timeout_ms: 1000
+      openapi:
+        document: |
+          openapi: 3.1.0
+        base_url: https://api.example.com
+        auth: {type: header, header: X-Key, username: u, secret: pets}
+    - {source: openapi, key: pets, openapi: {document_url: https://api.example.com/openapi.json}}
   limits:
     max_tool_calls: 3
     max_parallel_tools: 2
@@ -102,12 +114,30 @@ func TestParseReadsEveryField(t *testing.T) {
 	if !reflect.DeepEqual(m.Models, models) {
 		t.Errorf("models = %+v", m.Models)
 	}
+	tools := []agent.SharedTool{{
+		Key: "pets", Source: "openapi", Secret: "s-1",
+		OpenAPI: &agent.OpenAPISource{
+			Document: "a", BaseURL: "http://x",
+			Auth: &agent.ToolAuth{Type: "basic", Username: "u", Header: "X-Key", Secret: "pets"},
+		},
+	}}
+	if !reflect.DeepEqual(m.Tools, tools) {
+		t.Errorf("tools = %+v", m.Tools)
+	}
 	agents := []agent.Agent{{
 		Key: "support", Name: "Support", Active: false,
 		Draft: agent.Config{
 			Model: "gpt", FallbackModels: []string{"own", "gpt"}, Instructions: "Be brief.\nBe kind.\n",
 			Temperature: new(1.0), TopP: new(0.5), MaxOutputTokens: 100,
-			Tools:  []agent.ToolRef{{Source: "function", Key: "go", Names: []string{"clock", "add"}, Approval: "always", TimeoutMS: 1000}},
+			Tools: []agent.ToolRef{{
+				Source: "openapi", Key: "go", Names: []string{"clock", "add"}, Approval: "always", TimeoutMS: 1000,
+				OpenAPI: &agent.OpenAPISource{
+					Document: "openapi: 3.1.0\n", BaseURL: "https://api.example.com",
+					Auth: &agent.ToolAuth{Type: "header", Header: "X-Key", Username: "u", Secret: "pets"},
+				},
+			}, {
+				Source: "openapi", Key: "pets", OpenAPI: &agent.OpenAPISource{DocumentURL: "https://api.example.com/openapi.json"},
+			}},
 			Limits: agent.Limits{MaxToolCalls: 3, MaxParallelTools: 2, MaxWallClockMS: 60000, MaxTotalOutputTokens: 1000, MaxCostUSD: 0.5},
 			Execution: agent.Execution{
 				SyncTimeoutSeconds: 10, BackgroundEnabled: new(false), BackgroundMaxDurationMinutes: 5,
@@ -125,18 +155,22 @@ func TestParseReadsEveryField(t *testing.T) {
 func TestTheWholeExampleIsWhole(t *testing.T) {
 	t.Parallel()
 	m := parse(t, whole)
-	for _, v := range []any{m.Models[0], m.Agents[0].Draft} {
+	for _, v := range []any{m.Models[0], m.Tools[0], m.Agents[0].Draft} {
 		nonZero(t, reflect.TypeOf(v).Name(), reflect.ValueOf(v))
 	}
 }
 
 func nonZero(t *testing.T, path string, v reflect.Value) {
 	t.Helper()
-	if v.IsZero() && !strings.HasSuffix(path, ".Project") && !strings.HasSuffix(path, ".APIKey") {
+	if v.IsZero() && !strings.HasSuffix(path, ".Project") && !strings.HasSuffix(path, ".APIKey") &&
+		!strings.HasSuffix(path, ".DocumentURL") /* given in place of another */ {
 		t.Errorf("%s is not in the example", path)
 	}
 	if v.Kind() == reflect.Slice {
 		v = v.Index(0)
+	}
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
 	}
 	if v.Kind() == reflect.Struct {
 		for i := range v.NumField() {
@@ -240,7 +274,7 @@ belay.yaml: document 2, line 11, column 1: confg: unknown field, did you mean co
 belay.yaml: document 2, line 13, column 3: config.modle: unknown field, did you mean model?
 belay.yaml: document 2, line 13, column 3: config.model: is required
 belay.yaml: document 2, line 14, column 16: config.temperature: must be between 0 and 2
-belay.yaml: document 2, line 16, column 14: config.tools[0].source: must be function
+belay.yaml: document 2, line 16, column 14: config.tools[0].source: must be function, openapi
 belay.yaml: document 2, line 16, column 26: config.tools[0].key: is required
 belay.yaml: document 2, line 17, column 45: config.tools[1].names[1]: must be 1 to 64 of a-z, A-Z, 0-9, - and _
 belay.yaml: document 2, line 19, column 21: config.limits.max_tool_calls: must be 0 or more
@@ -267,10 +301,10 @@ func TestFaultsOfStructure(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"a list":               {"- kind: model\n", "document 1, line 1, column 1: must be a mapping with kind and key, not a list"},
 		"a word":               {"model\n", "must be a mapping with kind and key, not text"},
-		"no kind":              {"key: a\n", "document 1, line 1, column 1: kind: is required: model or agent"},
-		"kind of a near miss":  {"key: a\nkind: agnet\n", "line 2, column 7: kind: must be model or agent, did you mean agent?"},
-		"kind in capitals":     {"kind: Model\n", "kind: must be model or agent, did you mean model?"},
-		"another kind":         {"kind: portal\n", "kind: must be model or agent"},
+		"no kind":              {"key: a\n", "document 1, line 1, column 1: kind: is required: model, tool or agent"},
+		"kind of a near miss":  {"key: a\nkind: agnet\n", "line 2, column 7: kind: must be model, tool or agent, did you mean agent?"},
+		"kind in capitals":     {"kind: Model\n", "kind: must be model, tool or agent, did you mean model?"},
+		"another kind":         {"kind: portal\n", "kind: must be model, tool or agent"},
 		"kind is no text":      {"kind: 1\n", "kind: must be text, not a number: put it in quotes"},
 		"kind is empty":        {"kind:\n", "kind: has no value: give one or leave the field out"},
 		"twice":                {"kind: model\n" + model("a"), "line 2, column 1: kind: is given twice, first in line 1"},
@@ -361,6 +395,7 @@ func TestNoErrorHoldsAValue(t *testing.T) {
 		model("a") + "api_key_env: " + canary + "\n",
 		model("a") + "api_key: \"" + canary + "\n",
 		model("a") + "api_key: " + canary + ": x\n",
+		"kind: tool\nkey: a\nsource: " + canary + "\nopenapi: {document_url: " + canary + "}\nsecret: [" + canary + "]\n",
 		"kind: " + canary + "\n",
 		"kind: agent\nkey: " + canary + "!\nstatus: " + canary + "\nconfig: {model: m, execution: {callback_secret: [" + canary + "], callback_url: " + canary + "}}\n",
 	} {

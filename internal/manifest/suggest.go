@@ -13,10 +13,14 @@ func suggestField(name string, t reflect.Type) string {
 		return s
 	}
 	for f := range t.Fields() {
-		if f.Type.Kind() != reflect.Struct || yamlName(f) == "" {
+		within := f.Type
+		if within.Kind() == reflect.Pointer {
+			within = within.Elem()
+		}
+		if within.Kind() != reflect.Struct || yamlName(f) == "" {
 			continue
 		}
-		if s := closest(name, fieldNames(f.Type)); s != "" {
+		if s := closest(name, fieldNames(within)); s != "" {
 			return ", did you mean " + yamlName(f) + "." + s + "?"
 		}
 	}

@@ -17,10 +17,11 @@ ON CONFLICT (project_id, key) DO UPDATE SET
     created_at = CASE WHEN a.deleted_at IS NULL THEN a.created_at ELSE clock_timestamp() END,
     deleted_at = NULL`
 
-// Apply makes or replaces models and agents of a project and publishes the
-// agents, all in one transaction: an error means that nothing was written. It
-// returns the agents' versions by key. Errors as of PutModel and CreateAgent.
-func (s *Store) Apply(ctx context.Context, project string, models []agent.Model, agents []agent.Agent, by string) (map[string]int, error) {
+// Apply makes or replaces models, shared tools and agents of a project and
+// publishes the agents, all in one transaction: an error means that nothing was
+// written. It returns the agents' versions by key. Errors as of PutModel,
+// PutTool and CreateAgent.
+func (s *Store) Apply(ctx context.Context, project string, models []agent.Model, tools []agent.SharedTool, agents []agent.Agent, by string) (map[string]int, error) {
 	var versions map[string]int
 	err := s.inTx(ctx, s.pool, func(tx *txn) error {
 		versions = make(map[string]int, len(agents))
@@ -28,6 +29,12 @@ func (s *Store) Apply(ctx context.Context, project string, models []agent.Model,
 			m.Project = project
 			if err := s.putModel(ctx, tx, m); err != nil {
 				return wrap("model "+m.Key, err)
+			}
+		}
+		for _, t := range byKey(tools, func(t agent.SharedTool) string { return t.Key }) {
+			t.Project = project
+			if err := s.putTool(ctx, tx, t); err != nil {
+				return wrap("tool "+t.Key, err)
 			}
 		}
 		for _, a := range byKey(agents, func(a agent.Agent) string { return a.Key }) {

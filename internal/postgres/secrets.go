@@ -67,3 +67,5 @@ func callbackContext(project, key string) string {
 }
 
 func modelContext(project, key string) string { return "model/" + project + "/" + key + "/api_key" }
+
+func toolContext(project, key string) string { return "tool/" + project + "/" + key + "/secret" }

@@ -427,6 +427,10 @@ type ModelList struct {
 	Data   []Model `json:"data"`
 }
 
+// OpenAPISource An HTTP API, each operation of which is a tool. Of source openapi; left out, the
+// project's shared tool of the same key says it. Give document or document_url.
+type OpenAPISource = agent.OpenAPISource
+
 // OutputItem defines model for OutputItem.
 type OutputItem = any
 
@@ -625,6 +629,9 @@ type TextDeltaEvent = json.RawMessage
 
 // Tokens defines model for Tokens.
 type Tokens = agent.Tokens
+
+// ToolAuth defines model for ToolAuth.
+type ToolAuth = agent.ToolAuth
 
 // ToolFinishedEvent defines model for ToolFinishedEvent.
 type ToolFinishedEvent = json.RawMessage

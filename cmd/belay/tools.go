@@ -1,0 +1,78 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/belayrun/belay/internal/agent"
+	"github.com/belayrun/belay/internal/manifest"
+	"github.com/belayrun/belay/internal/outbound"
+	"github.com/belayrun/belay/internal/tool"
+	"github.com/belayrun/belay/internal/tool/openapi"
+)
+
+// sharedTools is where shared tools and their secrets are. *postgres.Store is one.
+type sharedTools interface {
+	openapi.Shared
+	tool.Secrets
+}
+
+// toolbox is what a node's agents get their tools from.
+func toolbox(shared sharedTools, guard *outbound.Guard) tool.Toolbox {
+	return tool.Toolbox{
+		agent.SourceFunction: tool.Demo(),
+		// A call is bounded by its tool's timeout, so the client has none.
+		agent.SourceOpenAPI: openapi.New(openapi.Config{Client: guard.Client(0), Shared: shared, Secrets: shared}),
+	}
+}
+
+// declared has the shared tools of a manifest before those that are stored.
+type declared struct {
+	manifest.Manifest
+	stored sharedTools
+}
+
+// Tool implements openapi.Shared.
+func (d declared) Tool(ctx context.Context, project, key string) (agent.SharedTool, error) {
+	if t, ok := d.find(key); ok {
+		return t, nil
+	}
+	return d.stored.Tool(ctx, project, key)
+}
+
+// Secret implements tool.Secrets.
+func (d declared) Secret(ctx context.Context, project, key string) (string, error) {
+	if t, ok := d.find(key); ok && t.Secret != "" {
+		return t.Secret, nil
+	}
+	return d.stored.Secret(ctx, project, key)
+}
+
+func (d declared) find(key string) (agent.SharedTool, bool) {
+	i := slices.IndexFunc(d.Tools, func(t agent.SharedTool) bool { return t.Key == key })
+	if i < 0 {
+		return agent.SharedTool{}, false
+	}
+	return d.Tools[i], true
+}
+
+// checkTools opens the tools that a manifest declares, as a node would: what
+// can't be used is told now, with its place, and not by the first turn.
+func checkTools(ctx context.Context, s *settings, stored sharedTools, project string, m manifest.Manifest) error {
+	guard, err := s.guard()
+	if err != nil {
+		return err
+	}
+	defer guard.Transport().CloseIdleConnections()
+	box := toolbox(declared{m, stored}, guard)
+	return m.CheckTools(func(ref agent.ToolRef) error {
+		source, ok := box[ref.Source]
+		if !ok {
+			return &agent.FieldError{Field: "source", Message: fmt.Sprintf("there is no source %q", ref.Source)}
+		}
+		_, err := source.Open(ctx, agent.Session{Project: project}, ref)
+		return cmp.Or(context.Cause(ctx), err)
+	})
+}

@@ -1,0 +1,151 @@
+package manifest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/belayrun/belay/internal/agent"
+)
+
+// stored is what a project has of what others may name, by key.
+type stored struct {
+	models map[string]agent.Model
+	tools  map[string]agent.SharedTool
+}
+
+func readStored(ctx context.Context, store Store, project string) (stored, error) {
+	s := stored{models: map[string]agent.Model{}, tools: map[string]agent.SharedTool{}}
+	models, err := store.Models(ctx, project)
+	if err != nil {
+		return s, err
+	}
+	for _, m := range models {
+		s.models[m.Key] = m
+	}
+	tools, err := store.Tools(ctx, project)
+	for _, t := range tools {
+		s.tools[t.Key] = t
+	}
+	return s, err
+}
+
+// references tells what is named and is nowhere.
+type references struct {
+	m      Manifest
+	models map[string]bool
+	tools  map[string]string // sources
+	errs   Errors
+}
+
+// checkReferences tells all models and shared tools that are named and are
+// neither declared nor stored.
+func (m Manifest) checkReferences(s stored) error {
+	r := references{m: m, models: map[string]bool{}, tools: map[string]string{}}
+	for key := range s.models {
+		r.models[key] = true
+	}
+	for _, model := range m.Models {
+		r.models[model.Key] = true
+	}
+	for key, t := range s.tools {
+		r.tools[key] = t.Source
+	}
+	for _, t := range m.Tools {
+		r.tools[t.Key] = t.Source
+	}
+	for _, t := range m.Tools {
+		r.secret(kindTool, t.Key, "", t.Ref())
+	}
+	for _, a := range m.Agents {
+		r.agent(a)
+	}
+	if r.errs != nil {
+		return r.errs
+	}
+	return nil
+}
+
+func (r *references) fault(kind, key, field, format string, args ...any) {
+	r.errs = append(r.errs, r.m.fault(kind, key, field, kind+" "+key+" "+fmt.Sprintf(format, args...)))
+}
+
+func (r *references) agent(a agent.Agent) {
+	model := func(field, key string) {
+		if !r.models[key] {
+			r.fault(kindAgent, a.Key, field, "names the model %s, which is neither declared here nor stored", key)
+		}
+	}
+	model("config.model", a.Draft.Model)
+	for i, key := range a.Draft.FallbackModels {
+		model(fmt.Sprintf("config.fallback_models[%d]", i), key)
+	}
+	for i, ref := range a.Draft.Tools {
+		at := fmt.Sprintf("config.tools[%d]", i)
+		source, ok := r.tools[ref.Key]
+		switch {
+		case ref.Shared() && !ok:
+			r.fault(kindAgent, a.Key, at+".key", "names the tool %s, which is neither declared here nor stored", ref.Key)
+		case ref.Shared() && source != ref.Source:
+			r.fault(kindAgent, a.Key, at+".key", "names the tool %s, whose source is %s, not %s", ref.Key, source, ref.Source)
+		}
+		r.secret(kindAgent, a.Key, at+".", ref)
+	}
+}
+
+// secret looks at the tool whose secret a ref's block uses.
+func (r *references) secret(kind, key, prefix string, ref agent.ToolRef) {
+	auth := ref.Auth()
+	if auth == nil {
+		return
+	}
+	if _, ok := r.tools[auth.Secret]; !ok {
+		r.fault(kind, key, prefix+ref.Source+".auth.secret", "names the tool %s, which is neither declared here nor stored", auth.Secret)
+	}
+}
+
+// fault is a fault of a thing that Parse had none with.
+func (m Manifest) fault(kind, key, field, message string) *Error {
+	at, ok := m.places[placeKey(kind, key, field)]
+	for within := field; !ok && within != ""; {
+		within = parent(within)
+		at, ok = m.places[placeKey(kind, key, within)]
+	}
+	return &Error{m.file, at.document, at.line, at.column, field, message}
+}
+
+// CheckTools calls check with each source of tools that the manifest declares:
+// those of shared tools and those that agents name, Go functions aside. Faults
+// are returned all together as Errors, with their places: fields of an
+// agent.FieldError are those of the ref, any other error is of the ref as a
+// whole.
+func (m Manifest) CheckTools(check func(agent.ToolRef) error) error {
+	var errs Errors
+	one := func(kind, key, prefix, whole string, ref agent.ToolRef) {
+		err := check(ref)
+		if f, ok := errors.AsType[*agent.FieldError](err); ok {
+			errs = append(errs, m.fault(kind, key, prefix+f.Field, f.Message))
+		} else if err != nil {
+			errs = append(errs, m.fault(kind, key, whole, err.Error()))
+		}
+	}
+	bad := map[string]bool{}
+	for _, t := range m.Tools {
+		before := len(errs)
+		one(kindTool, t.Key, "", "source", t.Ref())
+		bad[t.Key] = len(errs) > before
+	}
+	for _, a := range m.Agents {
+		for i, ref := range a.Draft.Tools {
+			if ref.Source == agent.SourceFunction || ref.Shared() && bad[ref.Key] {
+				continue // the second is told already
+			}
+			at := fmt.Sprintf("config.tools[%d]", i)
+			one(kindAgent, a.Key, at+".", at, ref)
+		}
+	}
+	if errs != nil {
+		return errs
+	}
+	return nil
+}
