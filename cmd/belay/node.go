@@ -24,6 +24,7 @@ import (
 	"github.com/belayrun/belay/internal/openai"
 	"github.com/belayrun/belay/internal/postgres"
 	"github.com/belayrun/belay/internal/tool"
+	"github.com/belayrun/belay/internal/tool/mcp"
 	"github.com/belayrun/belay/internal/turn"
 )
 
@@ -32,6 +33,7 @@ type node struct {
 	log      *slog.Logger
 	store    *postgres.Store
 	models   *models
+	mcp      *mcp.Source
 	engine   *turn.Engine
 	listener net.Listener
 	server   *http.Server
@@ -46,12 +48,13 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 		return nil, err
 	}
 	openai.WarmUp()
-	n := &node{log: log, store: store, models: newModels(store), flight: fl}
+	n := &node{log: log, store: store, models: newModels(store), mcp: newMCP(s, log), flight: fl}
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m := metrics.New(reg)
 	cfg := turn.Config{
-		Store: store, Agents: store, Models: n.models, Tools: tool.Toolbox{agent.SourceFunction: tool.Demo()}, Label: s.Node,
+		Store: store, Agents: store, Models: n.models, Label: s.Node,
+		Tools:    tool.Toolbox{agent.SourceFunction: tool.Demo(), agent.SourceMCP: n.mcp},
 		Observer: observer(m, fl), Log: log,
 	}
 	if s.Push != "off" {
@@ -122,6 +125,7 @@ func (n *node) ready(w http.ResponseWriter, r *http.Request) {
 func (n *node) run(ctx context.Context) error {
 	defer n.store.Close()
 	defer n.models.close()
+	defer n.mcp.Close()
 	served := make(chan error, 1)
 	go func() { served <- n.server.Serve(n.listener) }()
 	n.log.Info("serving", "addr", n.listener.Addr().String())

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -22,6 +23,7 @@ const (
 
 	sessionHeader = "Mcp-Session-Id"
 	versionHeader = "Mcp-Protocol-Version"
+	methodHeader  = "Mcp-Method"
 )
 
 // wire carries a session over streamable HTTP. It stands between the SDK and the
@@ -95,7 +97,11 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	w.judge(req, res.StatusCode)
-	res.Body = &body{ReadCloser: bounded(res), end: end}
+	b := &body{ReadCloser: bounded(res), end: end}
+	if req.Header.Get(methodHeader) == "subscriptions/listen" {
+		b.broken = &w.link.lost // the SDK does not open it again, and changes would be missed
+	}
+	res.Body = b
 	return res, nil
 }
 
@@ -128,7 +134,16 @@ func bounded(res *http.Response) io.ReadCloser {
 // body ends its request's context when it is closed.
 type body struct {
 	io.ReadCloser
-	end func()
+	end    func()
+	broken *atomic.Bool // set when there is no more to read; nil: nobody asks
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && b.broken != nil {
+		b.broken.Store(true)
+	}
+	return n, err
 }
 
 func (b *body) Close() error {

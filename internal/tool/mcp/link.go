@@ -98,8 +98,11 @@ func connect(ctx context.Context, client *sdk.Client, c carrier) (*sdk.ClientSes
 		err     error
 	}
 	done := make(chan answer, 1)
+	inner, cancel := context.WithCancel(context.Background()) // the session must not keep what ctx holds
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
 	go func() {
-		session, err := client.Connect(ctx, c.transport(), nil)
+		session, err := client.Connect(&request{Context: inner}, c.transport(), nil)
 		done <- answer{session, err}
 	}()
 	var a answer
@@ -144,6 +147,7 @@ func (l *link) list(ctx context.Context) ([]*sdk.Tool, error) {
 	var tools []*sdk.Tool
 	for t, err := range l.session.Tools(inner, nil) {
 		if err != nil {
+			l.owe(inner)
 			return nil, err
 		}
 		tools = append(tools, t)
@@ -185,8 +189,8 @@ func (l *link) call(ctx context.Context, name string, arguments []byte) (*sdk.Ca
 	go func() {
 		defer done()
 		result, err := l.session.CallTool(inner, &sdk.CallToolParams{Name: name, Arguments: json.RawMessage(arguments)})
-		if err != nil && inner.Err() != nil {
-			l.owed.Add(1)
+		if err != nil {
+			l.owe(inner)
 		}
 		answers <- answer{result, err}
 	}()
@@ -207,6 +211,14 @@ func (l *link) call(ctx context.Context, name string, arguments []byte) (*sdk.Ca
 		return nil, fmt.Errorf("%w: %w", errRefused, a.err)
 	}
 	return a.result, a.err
+}
+
+// owe counts a request that failed as one that the server is told of, if it was
+// stopped.
+func (l *link) owe(r *request) {
+	if r.Err() != nil {
+		l.owed.Add(1)
+	}
 }
 
 // abandon gives up a session whose server takes nothing any more.
