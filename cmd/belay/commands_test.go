@@ -91,6 +91,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"key":           {"BELAY_SECRET_KEY", "c2hvcnQ=", "serve", "BELAY_SECRET_KEY"},
 		"ping":          {"BELAY_PING", "soon", "serve", "BELAY_PING"},
 		"allow":         {"BELAY_OUTBOUND_ALLOW", "10.0.0.0/99", "serve", "BELAY_OUTBOUND_ALLOW"},
+		"mcp stdio":     {"BELAY_MCP_STDIO", "yes", "serve", "BELAY_MCP_STDIO must be on or off"},
 		"addr":          {"BELAY_ADDR", "nowhere", "serve", "BELAY_ADDR"},
 		"token project": {"X", "", "token create --name n --project none", `no project "none"`},
 		"token perms":   {"X", "", "token create --name n --permissions agent.fly", "agent.fly"},

@@ -24,6 +24,7 @@ import (
 	"github.com/belayrun/belay/internal/openai"
 	"github.com/belayrun/belay/internal/outbound"
 	"github.com/belayrun/belay/internal/postgres"
+	"github.com/belayrun/belay/internal/tool/mcp"
 	"github.com/belayrun/belay/internal/turn"
 )
 
@@ -33,6 +34,7 @@ type node struct {
 	store    *postgres.Store
 	models   *models
 	guard    *outbound.Guard // what all tools reach the world through
+	mcp      *mcp.Source
 	engine   *turn.Engine
 	listener net.Listener
 	server   *http.Server
@@ -53,11 +55,12 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 	}
 	openai.WarmUp()
 	n := &node{log: log, store: store, models: newModels(store), guard: guard, flight: fl}
+	n.mcp = newMCP(s, store, guard, log)
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m := metrics.New(reg)
 	cfg := turn.Config{
-		Store: store, Agents: store, Models: n.models, Tools: toolbox(store, guard), Label: s.Node,
+		Store: store, Agents: store, Models: n.models, Tools: toolbox(store, guard, n.mcp), Label: s.Node,
 		Observer: observer(m, fl), Log: log,
 	}
 	if s.Push != "off" {
@@ -129,6 +132,7 @@ func (n *node) run(ctx context.Context) error {
 	defer n.store.Close()
 	defer n.models.close()
 	defer n.guard.Transport().CloseIdleConnections()
+	defer n.mcp.Close()
 	served := make(chan error, 1)
 	go func() { served <- n.server.Serve(n.listener) }()
 	n.log.Info("serving", "addr", n.listener.Addr().String())

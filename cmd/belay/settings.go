@@ -24,6 +24,7 @@ type settings struct {
 	Push          string
 	LogLevel      string
 	OutboundAllow string
+	MCPStdio      string
 	Ping          string // silence after which a stream gets a comment, a duration
 }
 
@@ -44,6 +45,7 @@ func (s *settings) serving(c *cobra.Command, addr string) {
 	f.StringVar(&s.Push, "push", cmp.Or(os.Getenv("BELAY_PUSH"), "on"), "on or off: off never uses LISTEN and NOTIFY (BELAY_PUSH)")
 	f.StringVar(&s.LogLevel, "log-level", cmp.Or(os.Getenv("BELAY_LOG_LEVEL"), "info"), "debug, info, warn or error (BELAY_LOG_LEVEL)")
 	f.StringVar(&s.Ping, "ping", cmp.Or(os.Getenv("BELAY_PING"), "15s"), "how long a stream is silent before it gets a comment; less than any proxy's idle timeout (BELAY_PING)")
+	f.StringVar(&s.MCPStdio, "mcp-stdio", cmp.Or(os.Getenv("BELAY_MCP_STDIO"), "off"), "on or off: on lets agents name commands that this node runs as MCP servers (BELAY_MCP_STDIO)")
 	s.reaching(c)
 }
 
@@ -58,6 +60,9 @@ func (s *settings) check() error {
 	}
 	if s.Push != "" && s.Push != "on" && s.Push != "off" {
 		return fmt.Errorf("BELAY_PUSH must be on or off, not %q", s.Push)
+	}
+	if s.MCPStdio != "" && s.MCPStdio != "on" && s.MCPStdio != "off" {
+		return fmt.Errorf("BELAY_MCP_STDIO must be on or off, not %q", s.MCPStdio)
 	}
 	if _, err := s.level(); err != nil {
 		return err

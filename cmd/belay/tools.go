@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
+	"os"
 	"slices"
 
 	"github.com/belayrun/belay/internal/agent"
 	"github.com/belayrun/belay/internal/manifest"
 	"github.com/belayrun/belay/internal/outbound"
 	"github.com/belayrun/belay/internal/tool"
+	"github.com/belayrun/belay/internal/tool/mcp"
 	"github.com/belayrun/belay/internal/tool/openapi"
 )
 
@@ -20,11 +23,12 @@ type sharedTools interface {
 }
 
 // toolbox is what a node's agents get their tools from.
-func toolbox(shared sharedTools, guard *outbound.Guard) tool.Toolbox {
+func toolbox(shared sharedTools, guard *outbound.Guard, servers *mcp.Source) tool.Toolbox {
 	return tool.Toolbox{
 		agent.SourceFunction: tool.Demo(),
 		// A call is bounded by its tool's timeout, so the client has none.
 		agent.SourceOpenAPI: openapi.New(openapi.Config{Client: guard.Client(0), Shared: shared, Secrets: shared}),
+		agent.SourceMCP:     servers,
 	}
 }
 
@@ -66,7 +70,10 @@ func checkTools(ctx context.Context, s *settings, stored sharedTools, project st
 		return err
 	}
 	defer guard.Transport().CloseIdleConnections()
-	box := toolbox(declared{m, stored}, guard)
+	shared := declared{m, stored}
+	servers := newMCP(s, shared, guard, slog.New(slog.DiscardHandler))
+	defer servers.Close()
+	box := toolbox(shared, guard, servers)
 	return m.CheckTools(func(ref agent.ToolRef) error {
 		source, ok := box[ref.Source]
 		if !ok {
@@ -75,4 +82,25 @@ func checkTools(ctx context.Context, s *settings, stored sharedTools, project st
 		_, err := source.Open(ctx, agent.Session{Project: project}, ref)
 		return cmp.Or(context.Cause(ctx), err)
 	})
+}
+
+// newMCP makes the source of MCP servers' tools; its Close must be waited for.
+func newMCP(s *settings, secrets tool.Secrets, guard *outbound.Guard, log *slog.Logger) *mcp.Source {
+	return mcp.New(mcp.Config{
+		Client:     guard.Client(0),
+		Secrets:    secrets,
+		AllowStdio: s.MCPStdio == "on",
+		Env:        mcpEnv(),
+		Log:        log,
+	})
+}
+
+// mcpEnv is what commands get of the node's environment: nothing that is secret.
+func mcpEnv() (env []string) {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "LANG"} {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
 }

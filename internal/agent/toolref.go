@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -17,6 +18,8 @@ type ToolRef struct {
 	// OpenAPI is what source openapi reads; nil: the project's shared tool of the
 	// same key says it.
 	OpenAPI *OpenAPISource `json:"openapi,omitempty" yaml:"openapi,omitempty"`
+
+	MCP *MCPSource `json:"mcp,omitempty" yaml:"mcp,omitempty"` // of SourceMCP, and of no other
 }
 
 // Shared reports whether the ref leaves it to the project's shared tool of its
@@ -31,14 +34,24 @@ func (t ToolRef) Auth() *ToolAuth {
 	return t.OpenAPI.Auth
 }
 
+// MCPSource says where an MCP server is: at a URL, or a command that the node
+// runs and speaks to by its standard input and output.
+type MCPSource struct {
+	URL     string            `json:"url,omitempty" yaml:"url,omitempty"`         // of its streamable HTTP endpoint
+	Command []string          `json:"command,omitempty" yaml:"command,omitempty"` // the program and its arguments; runs only where the operator allows it
+	Env     map[string]string `json:"env,omitempty" yaml:"env,omitempty"`         // for the command; it gets nothing of the node's own
+	Auth    *ToolAuth         `json:"auth,omitempty" yaml:"auth,omitempty"`       // for the URL; nil: none
+}
+
 // The sources of tools.
 const (
 	SourceFunction = "function" // Go functions that are built into the node
 	SourceOpenAPI  = "openapi"  // operations of an HTTP API, as its document has them
+	SourceMCP      = "mcp"      // the tools of an MCP server
 )
 
 // Sources lists the sources of tools.
-var Sources = []string{SourceFunction, SourceOpenAPI}
+var Sources = []string{SourceFunction, SourceOpenAPI, SourceMCP}
 
 // sharedSources are those that a shared tool may have.
 var sharedSources = []string{SourceOpenAPI}
@@ -53,6 +66,7 @@ func (v *checks) tool(prefix string, t ToolRef) {
 	v.min(prefix+"timeout_ms", int64(t.TimeoutMS), 0)
 	v.that(t.OpenAPI == nil || t.Source == SourceOpenAPI, prefix+"openapi", "belongs to source openapi")
 	v.openapi(prefix+"openapi.", t.OpenAPI)
+	v.mcp(prefix+"mcp", t)
 }
 
 // OpenAPISource is an HTTP API: each operation of its document is a tool.
@@ -101,6 +115,27 @@ func (t SharedTool) Validate(prefix string) error {
 	v.that(t.Source != SourceOpenAPI || t.OpenAPI != nil, "openapi", "is required: the document and how to reach the API")
 	v.openapi("openapi.", t.OpenAPI)
 	return v.err
+}
+
+func (v *checks) mcp(field string, t ToolRef) {
+	m := t.MCP
+	v.that(m == nil || t.Source == SourceMCP, field, "is for source: mcp")
+	v.that(m != nil || t.Source != SourceMCP, field, "is required: the server's url or command")
+	if m == nil {
+		return
+	}
+	v.that(m.URL != "" || len(m.Command) > 0, field+".url", "is required, or a command")
+	v.that(m.URL == "" || len(m.Command) == 0, field+".command", "give a url or a command, not both")
+	if m.URL != "" {
+		v.url(field+".url", m.URL)
+	}
+	v.that(len(m.Command) == 0 || m.Command[0] != "", field+".command[0]", "must be a program's name")
+	v.that(m.Env == nil || len(m.Command) > 0, field+".env", "is for a command")
+	for _, k := range slices.Sorted(maps.Keys(m.Env)) {
+		v.that(envPattern.MatchString(k), field+".env", "the names must be those of environment variables")
+	}
+	v.that(m.Auth == nil || m.URL != "", field+".auth", "is for a url")
+	v.auth(field+".auth.", m.Auth)
 }
 
 // ToolAuth is how calls to a tool's server prove who they are.

@@ -71,12 +71,21 @@ var badFields = map[string]map[string]map[string]string{
 		"config.temperature":                               {"": noValue, `"1"`: "must be a number, not text: remove the quotes", "-1": "must be between 0 and 2", "2.1": "must be between 0 and 2", ".nan": "must be a finite number"},
 		"config.top_p":                                     {"": noValue, "a": "must be a number, not text", "-1": "must be between 0 and 1", "1.1": "must be between 0 and 1"},
 		"config.max_output_tokens":                         {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more", tooBig: "must be a whole number"},
-		"config.tools":                                     {"": noValue, "{}": "must be a list, not a mapping", "[a]": "must be a mapping, not text", "[~]": noValue, "[{}]": "must be function, openapi", "[{sauce: function}]": "unknown field, did you mean source?"},
-		"config.tools[0].source":                           {"": noValue, "1": notText, "mcp": "must be function"},
+		"config.tools":                                     {"": noValue, "{}": "must be a list, not a mapping", "[a]": "must be a mapping, not text", "[~]": noValue, "[{}]": "must be function, openapi, mcp", "[{sauce: function}]": "unknown field, did you mean source?"},
+		"config.tools[0].source":                           {"": noValue, "1": notText, "mpc": "must be function, openapi, mcp"},
 		"config.tools[0].key":                              {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
 		"config.tools[0].names":                            {"": noValue, "a": "must be a list, not text", "[1]": notText, `[""]`: "must be 1 to 64", `["a b"]`: "must be 1 to 64", "[" + strings.Repeat("a", 65) + "]": "must be 1 to 64"},
 		"config.tools[0].approval":                         {"": noValue, "true": "must be text, not true or false", "sometimes": "must be always or never"},
 		"config.tools[0].timeout_ms":                       {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more"},
+		"config.tools[0].mcp":                              {"": noValue, "a": "must be a mapping, not text", "{}": "is required, or a command", "{url: 'http://x', command: [a]}": "not both", "{url: 'http://x', urll: a}": "unknown field, did you mean url?"},
+		"config.tools[0].mcp.url":                          {"": noValue, "1": notText, "x": "must be an http or https URL", "ftp://x": "must be an http or https URL"},
+		"config.tools[0].mcp.command":                      {"": noValue, "a": "must be a list, not text", "[1]": notText, `[""]`: "must be a program's name"},
+		"config.tools[0].mcp.env":                          {"": noValue, "a": "must be a mapping, not text", "{a: 1}": notText, "{a b: c}": "the names must be those of environment variables"},
+		"config.tools[0].mcp.auth":                         {"": noValue, "a": "must be a mapping, not text", "[]": "must be a mapping, not a list", "{type: bearer, secret: a, heater: b}": "unknown field, did you mean header?"},
+		"config.tools[0].mcp.auth.type":                    {"": noValue, "1": notText, "none": "must be bearer, basic or header"},
+		"config.tools[0].mcp.auth.header":                  {"": noValue, "1": notText, "[]": "must be text, not a list"},
+		"config.tools[0].mcp.auth.username":                {"": noValue, "1": notText, "[]": "must be text, not a list"},
+		"config.tools[0].mcp.auth.secret":                  {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
 		"config.limits":                                    {"": noValue, "1": "must be a mapping, not a number", "{max_tools: 1}": "unknown field"},
 		"config.limits.max_tool_calls":                     {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more"},
 		"config.limits.max_parallel_tools":                 {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more", "65": "must be 64 or less"},
@@ -102,12 +111,19 @@ func documentWith(kind, path, value string) string {
 		"config": {"model": "m"}, "tools": {"source": "function", "key": "a"},
 		"tool":    {"key": "a", "source": "openapi", "openapi": "{document: x}"},
 		"openapi": {"document": "x"}, "auth": {"type": "bearer", "secret": "a"},
+		"mcp": {"url": "http://x"},
 	}
 	if strings.HasPrefix(path, "config.tools[0].openapi") {
 		right["tools"]["source"] = "openapi"
 	}
 	if strings.HasSuffix(path, "openapi.document_url") {
 		delete(right["openapi"], "document")
+	}
+	if strings.Contains(path, ".mcp") {
+		right["tools"]["source"] = "mcp"
+	}
+	if name := path[strings.LastIndex(path, ".")+1:]; name == "command" || name == "env" {
+		right["mcp"] = map[string]string{"command": "[a]"}
 	}
 	var write func(within, rest string) string
 	write = func(within, rest string) string {
@@ -141,7 +157,7 @@ func TestBadValuesOfEveryFieldAreToldByTheirField(t *testing.T) {
 				text := documentWith(kind, path, value)
 				got := faults(t, text)
 				// These are told with what they leave missing.
-				missing := strings.HasPrefix(value, "[{") || value == "{doc: x}" || strings.HasSuffix(path, "document_url")
+				missing := strings.HasPrefix(value, "[{") || value == "{doc: x}" || strings.HasSuffix(path, "document_url") || path == "config.tools[0].mcp.command"
 				if len(got) != 1 && !missing {
 					t.Errorf("%s: %d faults: %q", text, len(got), got)
 				}
@@ -205,7 +221,7 @@ func TestMissingFieldsAreTold(t *testing.T) {
 		"kind: agent\nconfig: {model: m}\n":                                                                         "line 1, column 1: key: is required",
 		"kind: agent\nkey: a\n":                                                                                     "line 1, column 1: config.model: is required",
 		"kind: agent\nkey: a\nconfig:\n  instructions: x\n":                                                         "line 4, column 3: config.model: is required",
-		"kind: agent\nkey: a\nconfig:\n  model: m\n  tools:\n  - key: a\n":                                          "line 6, column 5: config.tools[0].source: must be function, openapi",
+		"kind: agent\nkey: a\nconfig:\n  model: m\n  tools:\n  - key: a\n":                                          "line 6, column 5: config.tools[0].source: must be function, openapi, mcp",
 		"kind: tool\nkey: a\nsource: openapi\n":                                                                     "line 1, column 1: openapi: is required: the document and how to reach the API",
 		"kind: tool\nkey: a\nsource: openapi\nopenapi:\n  base_url: http://x\n":                                     "line 5, column 3: openapi.document: is required, or document_url",
 		"kind: tool\nkey: a\nsource: openapi\nopenapi: {document: x, auth: {type: basic, secret: a}}\n":             "openapi.auth.username: is required",

@@ -88,6 +88,17 @@ config:
         base_url: https://api.example.com
         auth: {type: header, header: X-Key, username: u, secret: pets}
     - {source: openapi, key: pets, openapi: {document_url: https://api.example.com/openapi.json}}
+    - source: mcp
+      key: remote
+      mcp:
+        url: https://mcp.example.com/
+        auth: {type: basic, username: me, secret: remote-key}
+    - source: mcp
+      key: other
+      mcp: {url: "https://mcp.example.com/", auth: {type: header, header: X-Key, secret: remote-key}}
+    - source: mcp
+      key: local
+      mcp: {command: [serve, --all], env: {LEVEL: debug}}
   limits:
     max_tool_calls: 3
     max_parallel_tools: 2
@@ -137,6 +148,12 @@ func TestParseReadsEveryField(t *testing.T) {
 				},
 			}, {
 				Source: "openapi", Key: "pets", OpenAPI: &agent.OpenAPISource{DocumentURL: "https://api.example.com/openapi.json"},
+			}, {
+				Source: "mcp", Key: "remote", MCP: &agent.MCPSource{URL: "https://mcp.example.com/", Auth: &agent.ToolAuth{Type: "basic", Username: "me", Secret: "remote-key"}},
+			}, {
+				Source: "mcp", Key: "other", MCP: &agent.MCPSource{URL: "https://mcp.example.com/", Auth: &agent.ToolAuth{Type: "header", Header: "X-Key", Secret: "remote-key"}},
+			}, {
+				Source: "mcp", Key: "local", MCP: &agent.MCPSource{Command: []string{"serve", "--all"}, Env: map[string]string{"LEVEL": "debug"}},
 			}},
 			Limits: agent.Limits{MaxToolCalls: 3, MaxParallelTools: 2, MaxWallClockMS: 60000, MaxTotalOutputTokens: 1000, MaxCostUSD: 0.5},
 			Execution: agent.Execution{
@@ -160,22 +177,39 @@ func TestTheWholeExampleIsWhole(t *testing.T) {
 	}
 }
 
-func nonZero(t *testing.T, path string, v reflect.Value) {
+// nonZero wants every field to have a value in one of the values at least.
+func nonZero(t *testing.T, path string, values ...reflect.Value) {
 	t.Helper()
-	if v.IsZero() && !strings.HasSuffix(path, ".Project") && !strings.HasSuffix(path, ".APIKey") &&
-		!strings.HasSuffix(path, ".DocumentURL") /* given in place of another */ {
+	var given, within []reflect.Value
+	for _, v := range values {
+		if v.IsZero() {
+			continue
+		}
+		given = append(given, v)
+		switch v.Kind() {
+		case reflect.Slice:
+			for i := range v.Len() {
+				within = append(within, v.Index(i))
+			}
+		case reflect.Pointer:
+			within = append(within, v.Elem())
+		case reflect.Struct:
+			within = append(within, v)
+		}
+	}
+	if len(given) == 0 && !strings.HasSuffix(path, ".Project") && !strings.HasSuffix(path, ".APIKey") &&
+		!strings.HasSuffix(path, "SharedTool.OpenAPI.DocumentURL") /* given in place of another */ {
 		t.Errorf("%s is not in the example", path)
 	}
-	if v.Kind() == reflect.Slice {
-		v = v.Index(0)
+	if len(within) == 0 || within[0].Kind() != reflect.Struct {
+		return
 	}
-	if v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
-	if v.Kind() == reflect.Struct {
-		for i := range v.NumField() {
-			nonZero(t, path+"."+v.Type().Field(i).Name, v.Field(i))
+	for i := range within[0].NumField() {
+		var fields []reflect.Value
+		for _, v := range within {
+			fields = append(fields, v.Field(i))
 		}
+		nonZero(t, path+"."+within[0].Type().Field(i).Name, fields...)
 	}
 }
 
@@ -274,7 +308,7 @@ belay.yaml: document 2, line 11, column 1: confg: unknown field, did you mean co
 belay.yaml: document 2, line 13, column 3: config.modle: unknown field, did you mean model?
 belay.yaml: document 2, line 13, column 3: config.model: is required
 belay.yaml: document 2, line 14, column 16: config.temperature: must be between 0 and 2
-belay.yaml: document 2, line 16, column 14: config.tools[0].source: must be function, openapi
+belay.yaml: document 2, line 16, column 14: config.tools[0].source: must be function, openapi, mcp
 belay.yaml: document 2, line 16, column 26: config.tools[0].key: is required
 belay.yaml: document 2, line 17, column 45: config.tools[1].names[1]: must be 1 to 64 of a-z, A-Z, 0-9, - and _
 belay.yaml: document 2, line 19, column 21: config.limits.max_tool_calls: must be 0 or more

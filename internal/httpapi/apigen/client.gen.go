@@ -349,6 +349,9 @@ type LifecycleEvent = json.RawMessage
 // Limits Zero is the default. A limit that is reached ends the turn with stop_reason limit and keeps the answer.
 type Limits = agent.Limits
 
+// MCPSource Where an MCP server is. Either url or command, and only with source mcp.
+type MCPSource = agent.MCPSource
+
 // McpArgumentsDeltaEvent defines model for McpArgumentsDeltaEvent.
 type McpArgumentsDeltaEvent = json.RawMessage
 
@@ -630,7 +633,7 @@ type TextDeltaEvent = json.RawMessage
 // Tokens defines model for Tokens.
 type Tokens = agent.Tokens
 
-// ToolAuth defines model for ToolAuth.
+// ToolAuth How calls to a tool's server prove who they are.
 type ToolAuth = agent.ToolAuth
 
 // ToolFinishedEvent defines model for ToolFinishedEvent.
