@@ -76,6 +76,9 @@ config:
       names: [clock, add]
       approval: always
       timeout_ms: 1000
+    - source: sandbox
+      key: shell
+      sandbox: {network: true, memory_mb: 100, processes: 10, disk_mb: 20}
   limits:
     max_tool_calls: 3
     max_parallel_tools: 2
@@ -107,7 +110,10 @@ func TestParseReadsEveryField(t *testing.T) {
 		Draft: agent.Config{
 			Model: "gpt", FallbackModels: []string{"own", "gpt"}, Instructions: "Be brief.\nBe kind.\n",
 			Temperature: new(1.0), TopP: new(0.5), MaxOutputTokens: 100,
-			Tools:  []agent.ToolRef{{Source: "function", Key: "go", Names: []string{"clock", "add"}, Approval: "always", TimeoutMS: 1000}},
+			Tools: []agent.ToolRef{
+				{Source: "function", Key: "go", Names: []string{"clock", "add"}, Approval: "always", TimeoutMS: 1000},
+				{Source: "sandbox", Key: "shell", Sandbox: &agent.SandboxSource{Network: true, MemoryMB: 100, Processes: 10, DiskMB: 20}},
+			},
 			Limits: agent.Limits{MaxToolCalls: 3, MaxParallelTools: 2, MaxWallClockMS: 60000, MaxTotalOutputTokens: 1000, MaxCostUSD: 0.5},
 			Execution: agent.Execution{
 				SyncTimeoutSeconds: 10, BackgroundEnabled: new(false), BackgroundMaxDurationMinutes: 5,
@@ -130,18 +136,36 @@ func TestTheWholeExampleIsWhole(t *testing.T) {
 	}
 }
 
-func nonZero(t *testing.T, path string, v reflect.Value) {
+// nonZero looks at one place, in each element of the lists above it: one of
+// them must have a value there.
+func nonZero(t *testing.T, path string, places ...reflect.Value) {
 	t.Helper()
-	if v.IsZero() && !strings.HasSuffix(path, ".Project") && !strings.HasSuffix(path, ".APIKey") {
+	var in []reflect.Value // what is below
+	for _, v := range places {
+		switch {
+		case v.IsZero():
+		case v.Kind() == reflect.Slice:
+			for i := range v.Len() {
+				in = append(in, v.Index(i))
+			}
+		case v.Kind() == reflect.Pointer:
+			in = append(in, v.Elem())
+		default:
+			in = append(in, v)
+		}
+	}
+	if len(in) == 0 && !strings.HasSuffix(path, ".Project") && !strings.HasSuffix(path, ".APIKey") {
 		t.Errorf("%s is not in the example", path)
 	}
-	if v.Kind() == reflect.Slice {
-		v = v.Index(0)
+	if len(in) == 0 || in[0].Kind() != reflect.Struct {
+		return
 	}
-	if v.Kind() == reflect.Struct {
-		for i := range v.NumField() {
-			nonZero(t, path+"."+v.Type().Field(i).Name, v.Field(i))
+	for i := range in[0].NumField() {
+		var fields []reflect.Value
+		for _, v := range in {
+			fields = append(fields, v.Field(i))
 		}
+		nonZero(t, path+"."+in[0].Type().Field(i).Name, fields...)
 	}
 }
 
@@ -240,7 +264,7 @@ belay.yaml: document 2, line 11, column 1: confg: unknown field, did you mean co
 belay.yaml: document 2, line 13, column 3: config.modle: unknown field, did you mean model?
 belay.yaml: document 2, line 13, column 3: config.model: is required
 belay.yaml: document 2, line 14, column 16: config.temperature: must be between 0 and 2
-belay.yaml: document 2, line 16, column 14: config.tools[0].source: must be function
+belay.yaml: document 2, line 16, column 14: config.tools[0].source: must be function, sandbox
 belay.yaml: document 2, line 16, column 26: config.tools[0].key: is required
 belay.yaml: document 2, line 17, column 45: config.tools[1].names[1]: must be 1 to 64 of a-z, A-Z, 0-9, - and _
 belay.yaml: document 2, line 19, column 21: config.limits.max_tool_calls: must be 0 or more
