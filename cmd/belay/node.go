@@ -23,7 +23,6 @@ import (
 	"github.com/belayrun/belay/internal/metrics"
 	"github.com/belayrun/belay/internal/openai"
 	"github.com/belayrun/belay/internal/postgres"
-	"github.com/belayrun/belay/internal/tool"
 	"github.com/belayrun/belay/internal/turn"
 )
 
@@ -50,8 +49,10 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m := metrics.New(reg)
+	tools, sand := s.toolbox(log)
+	endOrphans(ctx, sand, log)
 	cfg := turn.Config{
-		Store: store, Agents: store, Models: n.models, Tools: tool.Toolbox{agent.SourceFunction: tool.Demo()}, Label: s.Node,
+		Store: store, Agents: store, Models: n.models, Tools: tools, Label: s.Node,
 		Observer: observer(m, fl), Log: log,
 	}
 	if s.Push != "off" {

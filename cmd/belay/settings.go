@@ -24,6 +24,8 @@ type settings struct {
 	Push          string
 	LogLevel      string
 	OutboundAllow string
+	Sandbox       string // bwrap, unconfined or off
+	SandboxDir    string // of workspaces; empty: see sandboxDir
 	Ping          string // silence after which a stream gets a comment, a duration
 }
 
@@ -45,6 +47,13 @@ func (s *settings) serving(c *cobra.Command, addr string) {
 	f.StringVar(&s.LogLevel, "log-level", cmp.Or(os.Getenv("BELAY_LOG_LEVEL"), "info"), "debug, info, warn or error (BELAY_LOG_LEVEL)")
 	f.StringVar(&s.Ping, "ping", cmp.Or(os.Getenv("BELAY_PING"), "15s"), "how long a stream is silent before it gets a comment; less than any proxy's idle timeout (BELAY_PING)")
 	f.StringVar(&s.OutboundAllow, "outbound-allow", os.Getenv("BELAY_OUTBOUND_ALLOW"), "hosts and CIDRs that tools may reach although they are private (BELAY_OUTBOUND_ALLOW)")
+	s.sandboxed(c)
+}
+
+func (s *settings) sandboxed(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&s.Sandbox, "sandbox", cmp.Or(os.Getenv("BELAY_SANDBOX"), "bwrap"), "how agents' commands run: bwrap, unconfined (they can do whatever the node can) or off (BELAY_SANDBOX)")
+	f.StringVar(&s.SandboxDir, "sandbox-dir", os.Getenv("BELAY_SANDBOX_DIR"), "directory of sessions' workspaces, default in the user's cache or /var/lib (BELAY_SANDBOX_DIR)")
 }
 
 // check refuses what can't be meant, naming the variable.
@@ -54,6 +63,9 @@ func (s *settings) check() error {
 	}
 	if s.Push != "" && s.Push != "on" && s.Push != "off" {
 		return fmt.Errorf("BELAY_PUSH must be on or off, not %q", s.Push)
+	}
+	if s.Sandbox != "" && s.Sandbox != "bwrap" && s.Sandbox != "unconfined" && s.Sandbox != "off" {
+		return fmt.Errorf("BELAY_SANDBOX must be bwrap, unconfined or off, not %q", s.Sandbox)
 	}
 	if _, err := s.level(); err != nil {
 		return err

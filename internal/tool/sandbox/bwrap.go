@@ -96,9 +96,9 @@ func system(network bool) []string {
 		}
 	}
 	args = append(args, "--perms", "0755", "--dir", "/etc", "--perms", "0755", "--dir", "/etc/ssl")
-	etc := []string{"alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types", "ssl/openssl.cnf", "ssl/certs"}
+	etc := []string{"alternatives", "ld.so.cache", "ssl/openssl.cnf"} // each mount takes its time
 	if network {
-		etc = append(etc, "resolv.conf", "hosts", "nsswitch.conf", "services", "protocols", "pki/tls/certs")
+		etc = append(etc, "ssl/certs", "resolv.conf", "hosts", "nsswitch.conf", "services", "protocols", "pki/tls/certs")
 	}
 	for _, name := range etc {
 		args = append(args, "--ro-bind-try", "/etc/"+name, "/etc/"+name)

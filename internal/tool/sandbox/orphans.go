@@ -99,7 +99,7 @@ func (s *Sandbox) recover(file string) (found bool, err error) {
 	if p, err := readProc(st.Leader.PID); err != nil || !p.is(st.Leader) {
 		t.leader = identity{} // its pid may be another's by now: its group means nothing
 	}
-	found = !t.gone()
+	found = !t.settled()
 	if err := t.end(false); err != nil {
 		return found, err
 	}

@@ -375,17 +375,18 @@ func TestRunCode(t *testing.T) {
 // the proof that nothing is left.
 func TestStartCostsLittle(t *testing.T) {
 	e := open(t, false, nil)
-	best := func(f func()) time.Duration {
+	// The least of many: the machine has other things to do.
+	best := func(enough time.Duration, f func()) time.Duration {
 		d := time.Hour
-		for range 7 {
+		for i := 0; i < 7 || i < 60 && d > enough; i++ {
 			began := time.Now()
 			f()
 			d = min(d, time.Since(began))
 		}
 		return d
 	}
-	alone := best(func() { _ = exec.Command("/bin/sh", "-c", "true").Run() })
-	boxed := best(func() { e.exec("true") })
+	alone := best(0, func() { _ = exec.Command("/bin/sh", "-c", "true").Run() })
+	boxed := best(60*time.Millisecond, func() { e.exec("true") })
 	t.Logf("alone %v, in the sandbox %v", alone, boxed)
 	if boxed-alone > 60*time.Millisecond {
 		t.Errorf("the sandbox adds %v", boxed-alone)

@@ -129,7 +129,7 @@ func (t *tree) term() {
 	if t.confined && init.PID == 0 {
 		return
 	}
-	list, _ := t.members() // what it can't read it can't ask; kill comes after
+	list, _ := t.members() // what can't be read is not asked; end goes on to kill
 	for _, p := range list {
 		if t.confined && (p.is(t.leader) || p.is(init)) {
 			continue
@@ -139,14 +139,18 @@ func (t *tree) term() {
 	}
 }
 
-// kill ends whatever is there.
-func (t *tree) kill() {
-	if init := t.initID(); init.PID > 0 {
-		_ = send(init, syscall.SIGKILL)
+// strike ends the PID namespace, and waits a moment until the kernel has ended
+// all that is in it: its init is dead after the others.
+func (t *tree) strike() {
+	init := t.initID()
+	if init.PID == 0 {
+		return
 	}
-	list, _ := t.members()
-	for _, p := range list {
-		_ = send(p.identity(), syscall.SIGKILL)
+	_ = send(init, syscall.SIGKILL)
+	for end := time.Now().Add(grace); time.Now().Before(end); time.Sleep(500 * time.Microsecond) {
+		if p, err := readProc(init.PID); err != nil || !p.is(init) || p.dead() {
+			return
+		}
 	}
 }
 
@@ -154,12 +158,6 @@ func (t *tree) kill() {
 func (t *tree) settled(spared ...identity) bool {
 	list, err := t.members()
 	return err == nil && !slices.ContainsFunc(list, func(p proc) bool { return !slices.Contains(spared, p.identity()) })
-}
-
-// gone reports that everything is proven dead. Outside of a PID namespace a
-// process may begin while another is looked at, so it is looked at twice.
-func (t *tree) gone() bool {
-	return t.settled() && (t.confined || t.settled())
 }
 
 // end kills the tree until it is proven gone; an error wraps
@@ -175,11 +173,17 @@ func (t *tree) end(polite bool) error {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}
+	t.strike()
 	pause := time.Millisecond
 	for end := time.Now().Add(deathWait); ; pause = min(2*pause, 20*time.Millisecond) {
-		t.kill()
-		if t.gone() {
+		list, err := t.members()
+		// Outside of a PID namespace a process may begin while another is looked
+		// at, so it is looked at twice.
+		if err == nil && len(list) == 0 && (t.confined || t.settled()) {
 			return nil
+		}
+		for _, p := range list {
+			_ = send(p.identity(), syscall.SIGKILL)
 		}
 		if time.Now().After(end) {
 			return t.unconfirmed()
