@@ -66,7 +66,7 @@ func (s *Sandbox) run(ctx context.Context, w workspace, c command) (Result, erro
 		return Result{ExitCode: -1}, err
 	}
 	why := r.watch(ctx)
-	err = r.tree.end(why != byItself)
+	r.told, err = r.tree.end(why != byItself)
 	if err == nil {
 		err = r.reap()
 	} else {
@@ -89,8 +89,9 @@ type running struct {
 	file      string        // its state file
 	exited    chan struct{} // the leader has ended; it is not reaped yet
 	waitErr   error         // set before exited is closed
-	told      chan struct{} // bwrap has said all that it says
-	status    status        // set before told is closed
+	heard     chan struct{} // bwrap has said all that it says
+	status    status        // set before heard is closed
+	told      int           // how many processes were asked to end
 }
 
 // status is what bwrap tells.
@@ -104,7 +105,7 @@ func (s *Sandbox) start(w workspace, c command) (*running, error) {
 	s.sealed.Do(sealInherited)
 	r := &running{
 		workspace: w, command: c, out: newOutput(c.emit),
-		exited: make(chan struct{}), told: make(chan struct{}),
+		exited: make(chan struct{}), heard: make(chan struct{}),
 		quota: max(w.quota, w.size()), // one that is over it may still tidy up
 	}
 	tag := strings.ToLower(rand.Text())
@@ -185,7 +186,7 @@ func newPipe() (p pipe, err error) {
 // listen hears from bwrap which process its PID namespace lives with, and how
 // the command ended.
 func (r *running) listen(from *os.File) {
-	defer close(r.told)
+	defer close(r.heard)
 	defer from.Close()
 	for dec := json.NewDecoder(from); ; {
 		var doc struct {
@@ -261,7 +262,7 @@ func (r *running) over() cause {
 func (r *running) reap() error {
 	<-r.exited
 	err := r.cmd.Wait()
-	<-r.told
+	<-r.heard
 	r.out.close(drainWait)
 	_ = os.Remove(r.file)
 	if _, ok := errors.AsType[*exec.ExitError](err); ok || errors.Is(err, exec.ErrWaitDelay) {
@@ -290,8 +291,12 @@ func (r *running) finish(ctx context.Context, why cause, err error) (Result, err
 			res.Error = "the command was ended by a " + r.cmd.ProcessState.String()
 		}
 	}
+	// With one process left that ends well, it was about to end by itself.
+	if ran && code == 0 && r.told <= 1 {
+		why = byItself
+	}
 	switch {
-	case ran && (why == byItself || code == 0): // it ended before what should have ended it
+	case ran && why == byItself:
 		res.ExitCode = code
 		return res, nil
 	case why == byItself && r.tree.confined:

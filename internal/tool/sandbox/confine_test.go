@@ -146,9 +146,8 @@ func TestFilesAndCommandsShareAWorkspace(t *testing.T) {
 func TestItSaysWhatIsMissing(t *testing.T) {
 	box := sandbox.New(sandbox.Config{Dir: t.TempDir(), Node: "n", Bwrap: "no-such-bwrap"})
 	ref := agent.ToolRef{Source: agent.SourceSandbox, Key: "shell"}
-	_, err := box.Open(t.Context(), agent.Session{ID: "s"}, ref)
-	if err == nil || !strings.Contains(err.Error(), "apt-get install bubblewrap") || box.Check(t.Context()) == nil {
-		t.Errorf("err = %v", err)
+	if out := session(t, box, "s", ref).call("exec", sandbox.Exec{Command: "true"}); !strings.Contains(out, "apt-get install bubblewrap") || box.Check(t.Context()) == nil {
+		t.Errorf("without bwrap: %s", out)
 	}
 	box = sandbox.New(sandbox.Config{Dir: t.TempDir(), Node: "n", Bwrap: "/bin/false"})
 	if err := box.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "could not start") {

@@ -48,8 +48,8 @@ func (s *Sandbox) remember(tag string, leader identity) (string, error) {
 // What can't be proven gone is an error that wraps agent.ErrUnconfirmed; its
 // state is kept for the next time.
 func (s *Sandbox) Recover(ctx context.Context) (ended int, err error) {
-	if !supported {
-		return 0, nil
+	if !supported || !filepath.IsLocal(s.node) {
+		return 0, nil // no command has run
 	}
 	entries, err := os.ReadDir(s.stateDir())
 	if errors.Is(err, os.ErrNotExist) {
@@ -100,7 +100,7 @@ func (s *Sandbox) recover(file string) (found bool, err error) {
 		t.leader = identity{} // its pid may be another's by now: its group means nothing
 	}
 	found = !t.settled()
-	if err := t.end(false); err != nil {
+	if _, err := t.end(false); err != nil {
 		return found, err
 	}
 	return found, os.Remove(file)

@@ -130,7 +130,7 @@ func send(id identity, sig syscall.Signal) error {
 	if err != nil {
 		return err
 	}
-	if !p.is(id) {
+	if !p.is(id) || p.dead() {
 		return os.ErrProcessDone
 	}
 	return h.Signal(sig)

@@ -48,7 +48,7 @@ type Sandbox struct {
 	node     string
 	confined bool
 	programs programs
-	problem  error // why no command can run
+	problem  error // why no command can run, for people to read
 	log      *slog.Logger
 	sealed   sync.Once
 }
@@ -58,7 +58,7 @@ type programs struct {
 	bwrap, prlimit, setpriv string
 }
 
-// New makes a Sandbox. Where commands can't run, Open says why.
+// New makes a Sandbox. Where commands can't run, each call answers why.
 func New(cfg Config) *Sandbox {
 	s := &Sandbox{dir: cfg.Dir, node: cfg.Node, confined: !cfg.Unconfined, log: cfg.Log}
 	if s.log == nil {
@@ -125,9 +125,6 @@ func (s *Sandbox) Check(ctx context.Context) error {
 
 // Open implements tool.Source. A ref without names means all tools.
 func (s *Sandbox) Open(_ context.Context, session agent.Session, ref agent.ToolRef) ([]agent.Tool, error) {
-	if s.problem != nil {
-		return nil, s.problem
-	}
 	if session.ID == "" || !filepath.IsLocal(session.ID) || filepath.Base(session.ID) != session.ID {
 		return nil, fmt.Errorf("a session %q has no workspace", session.ID)
 	}

@@ -278,6 +278,31 @@ func TestAStopThatComesTooLateChangesNothing(t *testing.T) {
 	}
 }
 
+// A command that ends well although it was told to end is not "canceled"; one
+// whose processes were ended under it is, whatever it says of itself.
+func TestWhoEndedACommandIsToldTruthfully(t *testing.T) {
+	for name, unconfined := range confinements {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for line, want := range map[string]sandbox.Result{
+				"trap 'echo tidied; exit 0' TERM; while true; do :; done":         {Stdout: "tidied\n"},
+				"trap 'echo tidied; exit 4' TERM; while true; do :; done":         {ExitCode: -1, TimedOut: true, Stdout: "tidied\n"},
+				"trap 'echo tidied' TERM; sleep 300; echo and more; exit 0":       {ExitCode: -1, TimedOut: true, Stdout: "tidied\nand more\n"},
+				"trap '' TERM; sleep 300; echo and more; sleep 300; echo the end": {ExitCode: -1, TimedOut: true},
+			} {
+				e := open(t, unconfined, nil)
+				var got sandbox.Result
+				if err := json.Unmarshal([]byte(e.call("exec", sandbox.Exec{Command: line + " 2>/dev/null", TimeoutMS: new(400)})), &got); err != nil {
+					t.Fatal(err)
+				}
+				if got.Stderr = ""; got != want {
+					t.Errorf("%s: %+v, want %+v", line, got, want)
+				}
+			}
+		})
+	}
+}
+
 func TestOutputIsShownWhileItRuns(t *testing.T) {
 	e := open(t, false, nil)
 	var mu sync.Mutex

@@ -136,6 +136,9 @@ func (b bound) runCode(ctx context.Context, in RunCode, emit func(string)) (Resu
 }
 
 func (b bound) run(ctx context.Context, cwd string, c command) (Result, error) {
+	if b.sandbox.problem != nil {
+		return Result{}, b.sandbox.problem
+	}
 	if text := c.argv[len(c.argv)-1]; len(text) > maxArgument {
 		return Result{}, fmt.Errorf("that is %d bytes, and %d are the most: write it to a file and run that", len(text), maxArgument)
 	}

@@ -122,21 +122,25 @@ func (t *tree) descend(mine map[int]bool, rest []proc) []proc {
 	}
 }
 
-// term asks the command's processes to end. bwrap and the namespace's init are
-// spared: they would take the others down before those could tidy up.
-func (t *tree) term() {
+// term asks the command's processes to end, and returns how many were told.
+// bwrap and the namespace's init are spared: they would take the others down
+// before those could tidy up.
+func (t *tree) term() (told int) {
 	init := t.initID()
 	if t.confined && init.PID == 0 {
-		return
+		return 0
 	}
 	list, _ := t.members() // what can't be read is not asked; end goes on to kill
 	for _, p := range list {
 		if t.confined && (p.is(t.leader) || p.is(init)) {
 			continue
 		}
-		_ = send(p.identity(), syscall.SIGTERM)
+		if send(p.identity(), syscall.SIGTERM) == nil {
+			told++
+		}
 		_ = send(p.identity(), syscall.SIGCONT) // a stopped process hears nothing else
 	}
+	return told
 }
 
 // strike ends the PID namespace, and waits a moment until the kernel has ended
@@ -161,10 +165,11 @@ func (t *tree) settled(spared ...identity) bool {
 }
 
 // end kills the tree until it is proven gone; an error wraps
-// agent.ErrUnconfirmed. With polite its processes are asked first.
-func (t *tree) end(polite bool) error {
+// agent.ErrUnconfirmed. With polite its processes are asked first; told is how
+// many of them were.
+func (t *tree) end(polite bool) (told int, err error) {
 	if polite {
-		t.term()
+		told = t.term()
 		spared := []identity{}
 		if t.confined {
 			spared = append(spared, t.leader, t.initID())
@@ -180,13 +185,13 @@ func (t *tree) end(polite bool) error {
 		// Outside of a PID namespace a process may begin while another is looked
 		// at, so it is looked at twice.
 		if err == nil && len(list) == 0 && (t.confined || t.settled()) {
-			return nil
+			return told, nil
 		}
 		for _, p := range list {
 			_ = send(p.identity(), syscall.SIGKILL)
 		}
 		if time.Now().After(end) {
-			return t.unconfirmed()
+			return told, t.unconfirmed()
 		}
 		time.Sleep(pause)
 	}
