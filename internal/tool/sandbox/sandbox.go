@@ -11,6 +11,10 @@
 // command's processes die with the node; those of unconfined commands are found
 // by Recover when a node of the same name starts.
 //
+// What an unconfined command has started is known by its session, its parents
+// and a tag in its environment. One that sheds all three before it was seen once
+// is not found: without a PID namespace nothing is promised of programs that hide.
+//
 // A workspace is a directory of the machine, kept until somebody removes it. A
 // session that goes on on another machine finds it there only where Config.Dir
 // is on storage that both mount.
