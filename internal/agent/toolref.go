@@ -12,7 +12,7 @@ type ToolRef struct {
 	Key       string   `json:"key" yaml:"key"`                                   // names the source within the agent
 	Names     []string `json:"names,omitempty" yaml:"names,omitempty"`           // which of its tools; none: all
 	Approval  string   `json:"approval,omitempty" yaml:"approval,omitempty"`     // always or never (default)
-	TimeoutMS int      `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty"` // per call, default 30,000
+	TimeoutMS int      `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty"` // per call, default 30,000; of commands in a sandbox what the call asks for
 
 	Sandbox *SandboxSource `json:"sandbox,omitempty" yaml:"sandbox,omitempty"` // with source sandbox only; nil: its defaults
 }
