@@ -62,6 +62,7 @@ type cluster struct {
 	http     *http.Client // holds every exchange to api/client.yaml
 	token    string       // may do everything
 	nodes    []*process
+	sandbox  string // directory of its nodes' workspaces
 }
 
 // process is one node.
@@ -78,7 +79,7 @@ type process struct {
 // answers by directives (see openaitest) and some with tools.
 func newCluster(t *testing.T, n int, env ...string) *cluster {
 	t.Helper()
-	c := &cluster{t: t, url: pgtest.DB(t), key: access.NewKey(), provider: openaitest.New()}
+	c := &cluster{t: t, url: pgtest.DB(t), key: access.NewKey(), provider: openaitest.New(), sandbox: t.TempDir()}
 	c.model = httptest.NewServer(c.provider)
 	t.Cleanup(func() {
 		c.model.CloseClientConnections()
@@ -137,7 +138,7 @@ func (c *cluster) start(name, database string, env ...string) *process {
 	c.t.Helper()
 	p := &process{t: c.t, name: name, out: newLines(), dead: make(chan struct{})}
 	p.cmd = exec.Command(os.Args[0], "serve", "--addr", "127.0.0.1:0", "--node", name)
-	p.cmd.Env = append(os.Environ(), asBelay+"=1", "BELAY_DATABASE_URL="+database, "BELAY_SECRET_KEY="+c.key, "BELAY_LOG_LEVEL=info", "GORACE=halt_on_error=1")
+	p.cmd.Env = append(os.Environ(), asBelay+"=1", "BELAY_DATABASE_URL="+database, "BELAY_SECRET_KEY="+c.key, "BELAY_LOG_LEVEL=info", "BELAY_SANDBOX_DIR="+c.sandbox, "GORACE=halt_on_error=1")
 	p.cmd.Env = append(p.cmd.Env, env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

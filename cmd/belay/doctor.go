@@ -20,7 +20,7 @@ func doctorCommand() *cobra.Command {
 	var callModels bool
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the database, hints, clocks and models, and say what to do about each",
+		Short: "Check the database, hints, clocks, models and sandbox, and say what to do about each",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
@@ -30,6 +30,8 @@ func doctorCommand() *cobra.Command {
 	}
 	s.database(c)
 	s.secrets(c)
+	s.sandboxed(c)
+	s.Node = "doctor"
 	c.Flags().StringVar(&project, "project", "default", "project whose models are checked")
 	c.Flags().BoolVar(&callModels, "call-models", true, "ask each model for one token; false: spend nothing")
 	return c
@@ -75,6 +77,7 @@ func doctor(ctx context.Context, s *settings, project string, callModels bool, o
 			checkModels(ctx, r, store, project, callModels)
 		}
 	}
+	checkSandbox(ctx, r, s)
 	if r.bad > 0 {
 		return fmt.Errorf("%d problem(s) found", r.bad)
 	}

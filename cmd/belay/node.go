@@ -59,8 +59,10 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m := metrics.New(reg)
+	sand := s.newSandbox(log)
+	endOrphans(ctx, sand, log)
 	cfg := turn.Config{
-		Store: store, Agents: store, Models: n.models, Tools: toolbox(store, guard, n.mcp), Label: s.Node,
+		Store: store, Agents: store, Models: n.models, Tools: toolbox(store, guard, n.mcp, sand), Label: s.Node,
 		Observer: observer(m, fl), Log: log,
 	}
 	if s.Push != "off" {

@@ -25,6 +25,8 @@ type settings struct {
 	LogLevel      string
 	OutboundAllow string
 	MCPStdio      string
+	Sandbox       string // bwrap, unconfined or off
+	SandboxDir    string // of workspaces; empty: see sandboxDir
 	Ping          string // silence after which a stream gets a comment, a duration
 }
 
@@ -47,10 +49,17 @@ func (s *settings) serving(c *cobra.Command, addr string) {
 	f.StringVar(&s.Ping, "ping", cmp.Or(os.Getenv("BELAY_PING"), "15s"), "how long a stream is silent before it gets a comment; less than any proxy's idle timeout (BELAY_PING)")
 	f.StringVar(&s.MCPStdio, "mcp-stdio", cmp.Or(os.Getenv("BELAY_MCP_STDIO"), "off"), "on or off: on lets agents name commands that this node runs as MCP servers (BELAY_MCP_STDIO)")
 	s.reaching(c)
+	s.sandboxed(c)
 }
 
 func (s *settings) reaching(c *cobra.Command) {
 	c.Flags().StringVar(&s.OutboundAllow, "outbound-allow", os.Getenv("BELAY_OUTBOUND_ALLOW"), "hosts and CIDRs, comma-separated, that tools may reach although they are private (BELAY_OUTBOUND_ALLOW)")
+}
+
+func (s *settings) sandboxed(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&s.Sandbox, "sandbox", cmp.Or(os.Getenv("BELAY_SANDBOX"), "bwrap"), "how agents' commands run: bwrap, unconfined (they can do whatever the node can) or off (BELAY_SANDBOX)")
+	f.StringVar(&s.SandboxDir, "sandbox-dir", os.Getenv("BELAY_SANDBOX_DIR"), "directory of sessions' workspaces, default in the user's cache or /var/lib (BELAY_SANDBOX_DIR)")
 }
 
 // check refuses what can't be meant, naming the variable.
@@ -63,6 +72,9 @@ func (s *settings) check() error {
 	}
 	if s.MCPStdio != "" && s.MCPStdio != "on" && s.MCPStdio != "off" {
 		return fmt.Errorf("BELAY_MCP_STDIO must be on or off, not %q", s.MCPStdio)
+	}
+	if s.Sandbox != "" && s.Sandbox != "bwrap" && s.Sandbox != "unconfined" && s.Sandbox != "off" {
+		return fmt.Errorf("BELAY_SANDBOX must be bwrap, unconfined or off, not %q", s.Sandbox)
 	}
 	if _, err := s.level(); err != nil {
 		return err

@@ -13,13 +13,15 @@ type ToolRef struct {
 	Key       string   `json:"key" yaml:"key"`                                   // names the source within the agent
 	Names     []string `json:"names,omitempty" yaml:"names,omitempty"`           // which of its tools; none: all
 	Approval  string   `json:"approval,omitempty" yaml:"approval,omitempty"`     // always or never (default)
-	TimeoutMS int      `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty"` // per call, default 30,000
+	TimeoutMS int      `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty"` // per call, default 30,000; of commands in a sandbox what the call asks for
 
 	// OpenAPI is what source openapi reads; nil: the project's shared tool of the
 	// same key says it.
 	OpenAPI *OpenAPISource `json:"openapi,omitempty" yaml:"openapi,omitempty"`
 
 	MCP *MCPSource `json:"mcp,omitempty" yaml:"mcp,omitempty"` // of SourceMCP, and of no other
+
+	Sandbox *SandboxSource `json:"sandbox,omitempty" yaml:"sandbox,omitempty"` // with source sandbox only; nil: its defaults
 }
 
 // Shared reports whether the ref leaves it to the project's shared tool of its
@@ -43,15 +45,32 @@ type MCPSource struct {
 	Auth    *ToolAuth         `json:"auth,omitempty" yaml:"auth,omitempty"`       // for the URL; nil: none
 }
 
+// SandboxSource says what commands in a sandbox may use. Zero is the default
+// given in each comment.
+type SandboxSource struct {
+	Network   bool `json:"network,omitempty" yaml:"network,omitempty"`     // the node's network; false: none at all
+	MemoryMB  int  `json:"memory_mb,omitempty" yaml:"memory_mb,omitempty"` // of a command's processes together, 512
+	Processes int  `json:"processes,omitempty" yaml:"processes,omitempty"` // at once in one session, 128
+	DiskMB    int  `json:"disk_mb,omitempty" yaml:"disk_mb,omitempty"`     // of the session's workspace, 256
+}
+
+// Defaults of a SandboxSource.
+const (
+	DefaultSandboxMemoryMB  = 512
+	DefaultSandboxProcesses = 128
+	DefaultSandboxDiskMB    = 256
+)
+
 // The sources of tools.
 const (
 	SourceFunction = "function" // Go functions that are built into the node
 	SourceOpenAPI  = "openapi"  // operations of an HTTP API, as its document has them
 	SourceMCP      = "mcp"      // the tools of an MCP server
+	SourceSandbox  = "sandbox"  // commands and files in a workspace of the session
 )
 
 // Sources lists the sources of tools.
-var Sources = []string{SourceFunction, SourceOpenAPI, SourceMCP}
+var Sources = []string{SourceFunction, SourceOpenAPI, SourceMCP, SourceSandbox}
 
 // sharedSources are those that a shared tool may have.
 var sharedSources = []string{SourceOpenAPI}
@@ -67,6 +86,7 @@ func (v *checks) tool(prefix string, t ToolRef) {
 	v.that(t.OpenAPI == nil || t.Source == SourceOpenAPI, prefix+"openapi", "belongs to source openapi")
 	v.openapi(prefix+"openapi.", t.OpenAPI)
 	v.mcp(prefix+"mcp", t)
+	v.sandbox(prefix+"sandbox", t)
 }
 
 // OpenAPISource is an HTTP API: each operation of its document is a tool.
@@ -136,6 +156,17 @@ func (v *checks) mcp(field string, t ToolRef) {
 	}
 	v.that(m.Auth == nil || m.URL != "", field+".auth", "is for a url")
 	v.auth(field+".auth.", m.Auth)
+}
+
+func (v *checks) sandbox(field string, t ToolRef) {
+	s := t.Sandbox
+	if s == nil {
+		return
+	}
+	v.that(t.Source == SourceSandbox, field, "is for source sandbox only")
+	v.that(s.MemoryMB >= 0 && s.MemoryMB <= 1<<20, field+".memory_mb", "must be 0 (default 512) to 1048576")
+	v.that(s.Processes >= 0 && s.Processes <= 1<<16, field+".processes", "must be 0 (default 128) to 65536")
+	v.that(s.DiskMB >= 0 && s.DiskMB <= 1<<20, field+".disk_mb", "must be 0 (default 256) to 1048576")
 }
 
 // ToolAuth is how calls to a tool's server prove who they are.

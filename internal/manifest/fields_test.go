@@ -20,6 +20,9 @@ const (
 	noValue   = "has no value: give one or leave the field out"
 )
 
+// sourceRule is what a source must be.
+var sourceRule = "must be " + strings.Join(agent.Sources, ", ")
+
 // badFields holds bad values of every field of a document and what is said.
 var badFields = map[string]map[string]map[string]string{
 	"model": {
@@ -71,8 +74,8 @@ var badFields = map[string]map[string]map[string]string{
 		"config.temperature":                               {"": noValue, `"1"`: "must be a number, not text: remove the quotes", "-1": "must be between 0 and 2", "2.1": "must be between 0 and 2", ".nan": "must be a finite number"},
 		"config.top_p":                                     {"": noValue, "a": "must be a number, not text", "-1": "must be between 0 and 1", "1.1": "must be between 0 and 1"},
 		"config.max_output_tokens":                         {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more", tooBig: "must be a whole number"},
-		"config.tools":                                     {"": noValue, "{}": "must be a list, not a mapping", "[a]": "must be a mapping, not text", "[~]": noValue, "[{}]": "must be function, openapi, mcp", "[{sauce: function}]": "unknown field, did you mean source?"},
-		"config.tools[0].source":                           {"": noValue, "1": notText, "mpc": "must be function, openapi, mcp"},
+		"config.tools":                                     {"": noValue, "{}": "must be a list, not a mapping", "[a]": "must be a mapping, not text", "[~]": noValue, "[{}]": sourceRule, "[{sauce: function}]": "unknown field, did you mean source?"},
+		"config.tools[0].source":                           {"": noValue, "1": notText, "mpc": sourceRule},
 		"config.tools[0].key":                              {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
 		"config.tools[0].names":                            {"": noValue, "a": "must be a list, not text", "[1]": notText, `[""]`: "must be 1 to 64", `["a b"]`: "must be 1 to 64", "[" + strings.Repeat("a", 65) + "]": "must be 1 to 64"},
 		"config.tools[0].approval":                         {"": noValue, "true": "must be text, not true or false", "sometimes": "must be always or never"},
@@ -86,6 +89,11 @@ var badFields = map[string]map[string]map[string]string{
 		"config.tools[0].mcp.auth.header":                  {"": noValue, "1": notText, "[]": "must be text, not a list"},
 		"config.tools[0].mcp.auth.username":                {"": noValue, "1": notText, "[]": "must be text, not a list"},
 		"config.tools[0].mcp.auth.secret":                  {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
+		"config.tools[0].sandbox":                          {"": noValue, "1": "must be a mapping, not a number", "[]": "must be a mapping, not a list", "{net: true}": "unknown field"},
+		"config.tools[0].sandbox.network":                  {"": noValue, "1": "must be true or false, not a number", `"true"`: "must be true or false, not text: remove the quotes"},
+		"config.tools[0].sandbox.memory_mb":                {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 (default 512) to 1048576"},
+		"config.tools[0].sandbox.processes":                {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 (default 128) to 65536", "65537": "to 65536"},
+		"config.tools[0].sandbox.disk_mb":                  {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 (default 256) to 1048576"},
 		"config.limits":                                    {"": noValue, "1": "must be a mapping, not a number", "{max_tools: 1}": "unknown field"},
 		"config.limits.max_tool_calls":                     {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more"},
 		"config.limits.max_parallel_tools":                 {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more", "65": "must be 64 or less"},
@@ -118,6 +126,9 @@ func documentWith(kind, path, value string) string {
 	}
 	if strings.HasSuffix(path, "openapi.document_url") {
 		delete(right["openapi"], "document")
+	}
+	if strings.Contains(path, ".sandbox") {
+		right["tools"]["source"] = "sandbox"
 	}
 	if strings.Contains(path, ".mcp") {
 		right["tools"]["source"] = "mcp"
@@ -221,7 +232,7 @@ func TestMissingFieldsAreTold(t *testing.T) {
 		"kind: agent\nconfig: {model: m}\n":                                                                         "line 1, column 1: key: is required",
 		"kind: agent\nkey: a\n":                                                                                     "line 1, column 1: config.model: is required",
 		"kind: agent\nkey: a\nconfig:\n  instructions: x\n":                                                         "line 4, column 3: config.model: is required",
-		"kind: agent\nkey: a\nconfig:\n  model: m\n  tools:\n  - key: a\n":                                          "line 6, column 5: config.tools[0].source: must be function, openapi, mcp",
+		"kind: agent\nkey: a\nconfig:\n  model: m\n  tools:\n  - key: a\n":                                          "line 6, column 5: config.tools[0].source: " + sourceRule,
 		"kind: tool\nkey: a\nsource: openapi\n":                                                                     "line 1, column 1: openapi: is required: the document and how to reach the API",
 		"kind: tool\nkey: a\nsource: openapi\nopenapi:\n  base_url: http://x\n":                                     "line 5, column 3: openapi.document: is required, or document_url",
 		"kind: tool\nkey: a\nsource: openapi\nopenapi: {document: x, auth: {type: basic, secret: a}}\n":             "openapi.auth.username: is required",

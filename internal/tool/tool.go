@@ -34,6 +34,14 @@ func Timeout(d time.Duration) Option { return func(t *agent.Tool) { t.Timeout = 
 // f must return soon after its context ends, with all that it started ended,
 // unless NotAbortable is given; it may be called from many goroutines.
 func New[In, Out any](name, description string, f func(context.Context, In) (Out, error), options ...Option) agent.Tool {
+	t := NewStream(name, description, func(ctx context.Context, in In, _ func(string)) (Out, error) { return f(ctx, in) }, options...)
+	t.Stream = nil
+	return t
+}
+
+// NewStream is New for a function that shows text while it runs, by emit. emit
+// is called from one goroutine at a time, and not after f has returned.
+func NewStream[In, Out any](name, description string, f func(ctx context.Context, in In, emit func(text string)) (Out, error), options ...Option) agent.Tool {
 	if err := agent.CheckToolName("name", name); err != nil {
 		panic(err)
 	}
@@ -56,16 +64,20 @@ func New[In, Out any](name, description string, f func(context.Context, In) (Out
 	for _, o := range options {
 		o(&t)
 	}
-	t.Call = func(ctx context.Context, arguments []byte) (string, error) {
+	stream := func(ctx context.Context, arguments []byte, emit func(string)) (string, error) {
 		in, err := decode[In](resolved, arguments)
 		if err != nil {
 			return "", err
 		}
-		out, err := f(ctx, in)
+		out, err := f(ctx, in, emit)
 		if err != nil {
 			return "", err
 		}
 		return encode(out)
+	}
+	t.Stream = stream
+	t.Call = func(ctx context.Context, arguments []byte) (string, error) {
+		return stream(ctx, arguments, func(string) {})
 	}
 	return t
 }

@@ -563,6 +563,9 @@ type ResponseUsage struct {
 	Estimated bool `json:"estimated,omitempty"`
 }
 
+// SandboxSource What commands in a sandbox may use. With source sandbox only. Zero is the default.
+type SandboxSource = agent.SandboxSource
+
 // StopAnswer defines model for StopAnswer.
 type StopAnswer struct {
 	ConversationId string `json:"conversation_id"`
