@@ -12,14 +12,16 @@ type ToolRef struct {
 	Key       string   `json:"key" yaml:"key"`                                   // names the source within the agent
 	Names     []string `json:"names,omitempty" yaml:"names,omitempty"`           // which of its tools; none: all
 	Approval  string   `json:"approval,omitempty" yaml:"approval,omitempty"`     // always or never (default)
-	TimeoutMS int      `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty"` // per call, default 30,000
+	TimeoutMS int      `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty"` // per call, default 30,000; of an agent 300,000
+
+	Agent *AgentSource `json:"agent,omitempty" yaml:"agent,omitempty"` // for SourceAgent only
 }
 
 // SourceFunction are Go functions that are built into the node.
 const SourceFunction = "function"
 
 // Sources lists the sources of tools.
-var Sources = []string{SourceFunction}
+var Sources = []string{SourceFunction, SourceAgent}
 
 func (v *checks) tool(prefix string, t ToolRef) {
 	v.that(slices.Contains(Sources, t.Source), prefix+"source", "must be "+strings.Join(Sources, ", "))
@@ -29,6 +31,7 @@ func (v *checks) tool(prefix string, t ToolRef) {
 	}
 	v.that(t.Approval == "" || t.Approval == "always" || t.Approval == "never", prefix+"approval", "must be always or never")
 	v.min(prefix+"timeout_ms", int64(t.TimeoutMS), 0)
+	v.agentSource(prefix, t)
 }
 
 // ToolAuth is how calls to a tool's server prove who they are.

@@ -69,15 +69,19 @@ const by = "apply"
 // Applying it again changes nothing. With dryRun it writes nothing and returns
 // what it would do.
 //
-// A model that an agent names must be declared or stored: those that are neither
-// are returned as Errors, and nothing is written then, nor after any other
-// error.
+// Models that an agent names, and agents that it may ask, must be declared or
+// stored: those that are neither are returned as Errors, and nothing is written
+// then, nor after any other error.
 func Apply(ctx context.Context, store Store, project string, m Manifest, dryRun bool) ([]Change, error) {
 	stored, err := storedModels(ctx, store, project)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.checkReferences(stored); err != nil {
+	agents, err := m.askedAgents(ctx, store, project)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.checkReferences(stored, agents); err != nil {
 		return nil, err
 	}
 	p := plan{store: store, project: project}
@@ -118,27 +122,55 @@ func storedModels(ctx context.Context, store Store, project string) (map[string]
 	return stored, nil
 }
 
-// checkReferences tells all models that agents name and that are nowhere.
-func (m Manifest) checkReferences(stored map[string]agent.Model) error {
+// askedAgents returns the keys of the agents that are declared, or asked by
+// others and stored. Agents that ask each other in a circle are no fault.
+func (m Manifest) askedAgents(ctx context.Context, store Store, project string) (map[string]bool, error) {
 	known := map[string]bool{}
+	for _, a := range m.Agents {
+		known[a.Key] = true
+	}
+	for _, a := range m.Agents {
+		for _, t := range a.Draft.Tools {
+			if t.Agent == nil || known[t.Agent.Agent] {
+				continue
+			}
+			_, err := store.Agent(ctx, project, t.Agent.Agent)
+			if err != nil && !errors.Is(err, agent.ErrNotFound) {
+				return nil, err
+			}
+			known[t.Agent.Agent] = err == nil
+		}
+	}
+	return known, nil
+}
+
+// checkReferences tells all models and agents that agents name and that are
+// nowhere.
+func (m Manifest) checkReferences(stored map[string]agent.Model, agents map[string]bool) error {
+	models := map[string]bool{}
 	for key := range stored {
-		known[key] = true
+		models[key] = true
 	}
 	for _, model := range m.Models {
-		known[model.Key] = true
+		models[model.Key] = true
 	}
 	var errs Errors
-	check := func(a agent.Agent, field, key string) {
+	check := func(known map[string]bool, kind, key string, a agent.Agent, field string) {
 		if !known[key] {
 			at := m.places[placeKey(kindAgent, a.Key, field)]
 			errs = append(errs, &Error{m.file, at.document, at.line, at.column, field,
-				"agent " + a.Key + " names the model " + key + ", which is neither declared here nor stored"})
+				"agent " + a.Key + " names the " + kind + " " + key + ", which is neither declared here nor stored"})
 		}
 	}
 	for _, a := range m.Agents {
-		check(a, "config.model", a.Draft.Model)
+		check(models, kindModel, a.Draft.Model, a, "config.model")
 		for i, key := range a.Draft.FallbackModels {
-			check(a, fmt.Sprintf("config.fallback_models[%d]", i), key)
+			check(models, kindModel, key, a, fmt.Sprintf("config.fallback_models[%d]", i))
+		}
+		for i, t := range a.Draft.Tools {
+			if t.Agent != nil {
+				check(agents, kindAgent, t.Agent.Agent, a, fmt.Sprintf("config.tools[%d].agent.agent", i))
+			}
 		}
 	}
 	if errs != nil {

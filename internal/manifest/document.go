@@ -165,6 +165,9 @@ func mend(v reflect.Value, path string, check func() error) bool {
 		return false
 	}
 	options := []reflect.Value{reflect.Zero(f.Type())}
+	if f.Kind() == reflect.Pointer {
+		options = append(options, reflect.New(f.Type().Elem()))
+	}
 	if f.Kind() == reflect.String {
 		for _, s := range []string{"x", "http://x", "function"} {
 			options = append(options, reflect.ValueOf(s).Convert(f.Type()))

@@ -76,6 +76,9 @@ config:
       names: [clock, add]
       approval: always
       timeout_ms: 1000
+    - source: agent
+      key: expert
+      agent: {agent: support, description: Knows it all.}
   limits:
     max_tool_calls: 3
     max_parallel_tools: 2
@@ -107,7 +110,10 @@ func TestParseReadsEveryField(t *testing.T) {
 		Draft: agent.Config{
 			Model: "gpt", FallbackModels: []string{"own", "gpt"}, Instructions: "Be brief.\nBe kind.\n",
 			Temperature: new(1.0), TopP: new(0.5), MaxOutputTokens: 100,
-			Tools:  []agent.ToolRef{{Source: "function", Key: "go", Names: []string{"clock", "add"}, Approval: "always", TimeoutMS: 1000}},
+			Tools: []agent.ToolRef{
+				{Source: "function", Key: "go", Names: []string{"clock", "add"}, Approval: "always", TimeoutMS: 1000},
+				{Source: "agent", Key: "expert", Agent: &agent.AgentSource{Agent: "support", Description: "Knows it all."}},
+			},
 			Limits: agent.Limits{MaxToolCalls: 3, MaxParallelTools: 2, MaxWallClockMS: 60000, MaxTotalOutputTokens: 1000, MaxCostUSD: 0.5},
 			Execution: agent.Execution{
 				SyncTimeoutSeconds: 10, BackgroundEnabled: new(false), BackgroundMaxDurationMinutes: 5,
@@ -130,13 +136,27 @@ func TestTheWholeExampleIsWhole(t *testing.T) {
 	}
 }
 
+// together holds of each field what one of the elements has.
+func together(list reflect.Value) reflect.Value {
+	all := reflect.New(list.Type().Elem()).Elem()
+	all.Set(list.Index(0))
+	for i := 1; i < list.Len() && all.Kind() == reflect.Struct; i++ {
+		for k := range all.NumField() {
+			if f := all.Field(k); f.IsZero() {
+				f.Set(list.Index(i).Field(k))
+			}
+		}
+	}
+	return all
+}
+
 func nonZero(t *testing.T, path string, v reflect.Value) {
 	t.Helper()
 	if v.IsZero() && !strings.HasSuffix(path, ".Project") && !strings.HasSuffix(path, ".APIKey") {
 		t.Errorf("%s is not in the example", path)
 	}
 	if v.Kind() == reflect.Slice {
-		v = v.Index(0)
+		v = together(v)
 	}
 	if v.Kind() == reflect.Struct {
 		for i := range v.NumField() {
@@ -240,7 +260,7 @@ belay.yaml: document 2, line 11, column 1: confg: unknown field, did you mean co
 belay.yaml: document 2, line 13, column 3: config.modle: unknown field, did you mean model?
 belay.yaml: document 2, line 13, column 3: config.model: is required
 belay.yaml: document 2, line 14, column 16: config.temperature: must be between 0 and 2
-belay.yaml: document 2, line 16, column 14: config.tools[0].source: must be function
+belay.yaml: document 2, line 16, column 14: config.tools[0].source: must be function, agent
 belay.yaml: document 2, line 16, column 26: config.tools[0].key: is required
 belay.yaml: document 2, line 17, column 45: config.tools[1].names[1]: must be 1 to 64 of a-z, A-Z, 0-9, - and _
 belay.yaml: document 2, line 19, column 21: config.limits.max_tool_calls: must be 0 or more
