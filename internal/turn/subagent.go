@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -293,7 +294,7 @@ func (r *run) childSaid(ctx context.Context, v *childView, key string) (string, 
 	case end.StopReason == agent.ReasonLimit:
 		why = "it reached its limit " + end.StopDetail
 	case end.Error != nil:
-		why = "it failed: " + end.Error.Message
+		why = "it failed: " + strings.TrimSuffix(end.Error.Message, ".")
 	default:
 		why = "it failed"
 	}
