@@ -405,7 +405,7 @@ func TestTheDemoIsValid(t *testing.T) {
 	for _, a := range m.Agents {
 		keys = append(keys, a.Key)
 	}
-	if len(m.Models) != 1 || m.Models[0].BaseURL != "http://127.0.0.1:8090/v1" || !reflect.DeepEqual(keys, []string{"demo", "slow", "deaf", "approve"}) {
+	if len(m.Models) != 1 || m.Models[0].BaseURL != "http://127.0.0.1:8090/v1" || !reflect.DeepEqual(keys, []string{"demo", "slow", "deaf", "approve", "boss"}) {
 		t.Errorf("models %+v, agents %v", m.Models, keys)
 	}
 	s := newFakeStore()
