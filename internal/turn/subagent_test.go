@@ -287,6 +287,9 @@ func TestTheDeathOfTheParentsNodeStopsAChildOnAnother(t *testing.T) {
 		c.stoppedBelow(k, agent.DetailParentLost)
 		c.until(3*time.Second, "the old owner has let go", func() bool { return c.nodes[0].Running() == 0 })
 		c.idle(tn.Session, k.Session)
+		if n := len(c.model.Calls()); n != 1 {
+			t.Errorf("%d model calls of the parent", n)
+		}
 	})
 }
 
