@@ -33,12 +33,11 @@ func commandsOf(t *testing.T, mark string) (out []string) {
 	return out
 }
 
-// journal returns the events of a type that a conversation has.
-func (c *cluster) journal(node int, conv, kind string) (out []map[string]any) {
+// those returns the events of a type that a conversation has.
+func (c *cluster) those(node int, conv, kind string) (out []map[string]any) {
 	c.t.Helper()
-	_, a := c.call(node, http.MethodGet, "/agents/conversations/"+conv+"/events?limit=500", nil)
-	for _, e := range a["data"].([]any) {
-		if e := e.(map[string]any); e["type"] == kind {
+	for _, e := range c.journal(node, conv) {
+		if e["type"] == kind {
 			out = append(out, e)
 		}
 	}
@@ -54,7 +53,7 @@ func (c *cluster) runShell(node int, line string, processes int) (s *stream, mar
 	s.until("response.mcp_call.in_progress")
 	eventually(c.t, "the command's processes run", func() bool { return len(commandsOf(c.t, mark)) >= processes })
 	eventually(c.t, "its output is shown", func() bool {
-		return slices.ContainsFunc(c.journal(1-node, s.conv, "tool.output"), func(e map[string]any) bool {
+		return slices.ContainsFunc(c.those(1-node, s.conv, "tool.output"), func(e map[string]any) bool {
 			return strings.Contains(fmt.Sprint(e["data"]), "ready")
 		})
 	})
@@ -84,7 +83,7 @@ func TestAStopEndsACommandAsAWhole(t *testing.T) {
 				}
 				want(t, "stop_status", answer["stop_status"], "stopped")
 				want(t, "reason", reason(s.rest()), "cancelled")
-				done := c.journal(0, s.conv, "tool.finished")
+				done := c.those(0, s.conv, "tool.finished")
 				if len(done) != 1 || !strings.Contains(fmt.Sprint(done), "aborted") {
 					t.Errorf("%s: %v", line, done)
 				}
@@ -126,7 +125,7 @@ func TestNothingRunsWithoutBubblewrap(t *testing.T) {
 	c := newCluster(t, 1, "PATH="+t.TempDir())
 	s := c.stream(0, "shell", `/tool exec {"command":"true"}`, nil)
 	want(t, "the turn", s.rest().Type, "response.completed")
-	if done := fmt.Sprint(c.journal(0, s.conv, "tool.finished")); !strings.Contains(done, "outcome:error") || !strings.Contains(done, "install bubblewrap") {
+	if done := fmt.Sprint(c.those(0, s.conv, "tool.finished")); !strings.Contains(done, "outcome:error") || !strings.Contains(done, "install bubblewrap") {
 		t.Error(done)
 	}
 }

@@ -160,6 +160,7 @@ func (c Config) Validate(prefix string) error {
 	for i, t := range c.Tools {
 		v.tool(fmt.Sprintf("tools[%d].", i), t)
 	}
+	v.askedOnce(c.Tools)
 	v.limits(c.Limits)
 	v.execution(c.Execution)
 	return v.err

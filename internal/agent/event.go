@@ -91,6 +91,7 @@ type ToolStarted struct {
 	Source    string          `json:"source,omitempty"`
 	Arguments json.RawMessage `json:"arguments"`
 	Abortable bool            `json:"abortable"`
+	Child     *Child          `json:"child,omitempty"` // the call of a sub-agent: the turn that it is about to begin
 }
 
 // ToolOutput is a piece of what a running tool prints.
@@ -106,6 +107,7 @@ type ToolFinished struct {
 	Outcome    ToolOutcome `json:"outcome"`
 	Output     string      `json:"output"` // what the model reads
 	DurationMS int64       `json:"duration_ms"`
+	Child      *ChildEnd   `json:"child,omitempty"` // how a sub-agent's turn ended, where the call saw it end
 }
 
 // ToolOutcome is how a tool call ended.

@@ -52,7 +52,7 @@ type Stop struct {
 	By     string    `json:"by"`               // principal id
 	Door   Door      `json:"door"`             //
 	Node   string    `json:"node"`             // label of the node that took the request
-	Detail string    `json:"detail,omitempty"` // parent_stopped, parent_lost or superseded; empty for a person's stop
+	Detail string    `json:"detail,omitempty"` // one of the Detail constants; empty for a person's stop
 	At     time.Time `json:"at"`               // the database's clock once it is recorded
 }
 
@@ -64,4 +64,7 @@ const (
 	DetailParentStopped = "parent_stopped"
 	DetailParentLost    = "parent_lost"
 	DetailSuperseded    = "superseded"
+	// DetailParentGaveUp: the call of a sub-agent took longer than it may, and its
+	// parent goes on without it.
+	DetailParentGaveUp = "parent_gave_up"
 )

@@ -13,7 +13,7 @@ type ToolRef struct {
 	Key       string   `json:"key" yaml:"key"`                                   // names the source within the agent
 	Names     []string `json:"names,omitempty" yaml:"names,omitempty"`           // which of its tools; none: all
 	Approval  string   `json:"approval,omitempty" yaml:"approval,omitempty"`     // always or never (default)
-	TimeoutMS int      `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty"` // per call, default 30,000; of commands in a sandbox what the call asks for
+	TimeoutMS int      `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty"` // per call, default 30,000; of an agent 300,000, of commands in a sandbox what the call asks for
 
 	// OpenAPI is what source openapi reads; nil: the project's shared tool of the
 	// same key says it.
@@ -22,6 +22,8 @@ type ToolRef struct {
 	MCP *MCPSource `json:"mcp,omitempty" yaml:"mcp,omitempty"` // of SourceMCP, and of no other
 
 	Sandbox *SandboxSource `json:"sandbox,omitempty" yaml:"sandbox,omitempty"` // with source sandbox only; nil: its defaults
+
+	Agent *AgentSource `json:"agent,omitempty" yaml:"agent,omitempty"` // for SourceAgent only
 }
 
 // Shared reports whether the ref leaves it to the project's shared tool of its
@@ -70,7 +72,7 @@ const (
 )
 
 // Sources lists the sources of tools.
-var Sources = []string{SourceFunction, SourceOpenAPI, SourceMCP, SourceSandbox}
+var Sources = []string{SourceFunction, SourceOpenAPI, SourceMCP, SourceSandbox, SourceAgent}
 
 // sharedSources are those that a shared tool may have.
 var sharedSources = []string{SourceOpenAPI}
@@ -87,6 +89,7 @@ func (v *checks) tool(prefix string, t ToolRef) {
 	v.openapi(prefix+"openapi.", t.OpenAPI)
 	v.mcp(prefix+"mcp", t)
 	v.sandbox(prefix+"sandbox", t)
+	v.agentSource(prefix, t)
 }
 
 // OpenAPISource is an HTTP API: each operation of its document is a tool.

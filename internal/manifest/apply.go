@@ -78,11 +78,11 @@ const by = "apply"
 // Applying it again changes nothing. With dryRun it writes nothing and returns
 // what it would do.
 //
-// A model or shared tool that something names must be declared or stored: those
-// that are neither are returned as Errors, and nothing is written then, nor
-// after any other error.
+// A model, a shared tool or an agent that something names must be declared or
+// stored: those that are neither are returned as Errors, and nothing is written
+// then, nor after any other error.
 func Apply(ctx context.Context, store Store, project string, m Manifest, dryRun bool) ([]Change, error) {
-	stored, err := readStored(ctx, store, project)
+	stored, err := m.readStored(ctx, store, project)
 	if err != nil {
 		return nil, err
 	}

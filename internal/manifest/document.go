@@ -151,6 +151,7 @@ func (p *parser) validate(v reflect.Value, check func() error) {
 		}
 		if !p.told(f.Field) {
 			p.fault(p.nearest(f.Field), f.Field, "%s", f.Message)
+			p.bad[f.Field] = true // what is missing within it is told with it
 		}
 		if !mend(v, f.Field, check) {
 			return
@@ -188,6 +189,9 @@ func mend(v reflect.Value, path string, check func() error) bool {
 		return false
 	}
 	options := []reflect.Value{reflect.Zero(f.Type())}
+	if f.Kind() == reflect.Pointer {
+		options = append(options, reflect.New(f.Type().Elem()))
+	}
 	if f.Kind() == reflect.String {
 		for _, s := range []string{"x", "http://x", "function"} {
 			options = append(options, reflect.ValueOf(s).Convert(f.Type()))

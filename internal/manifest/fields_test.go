@@ -94,6 +94,9 @@ var badFields = map[string]map[string]map[string]string{
 		"config.tools[0].sandbox.memory_mb":                {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 (default 512) to 1048576"},
 		"config.tools[0].sandbox.processes":                {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 (default 128) to 65536", "65537": "to 65536"},
 		"config.tools[0].sandbox.disk_mb":                  {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 (default 256) to 1048576"},
+		"config.tools[0].agent":                            {"": noValue, "a": "must be a mapping, not text", "[]": "must be a mapping, not a list", "{}": "is required", "{agent: a, descriptoin: b}": "unknown field, did you mean description?"},
+		"config.tools[0].agent.agent":                      {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
+		"config.tools[0].agent.description":                {"": noValue, "1": notText, "[a]": "must be text, not a list"},
 		"config.limits":                                    {"": noValue, "1": "must be a mapping, not a number", "{max_tools: 1}": "unknown field"},
 		"config.limits.max_tool_calls":                     {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more"},
 		"config.limits.max_parallel_tools":                 {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more", "65": "must be 64 or less"},
@@ -127,6 +130,9 @@ func documentWith(kind, path, value string) string {
 	if strings.HasSuffix(path, "openapi.document_url") {
 		delete(right["openapi"], "document")
 	}
+	if strings.HasPrefix(path, "config.tools[0].agent") {
+		right["tools"]["source"], right["tools"]["agent"] = "agent", "{agent: b}"
+	}
 	if strings.Contains(path, ".sandbox") {
 		right["tools"]["source"] = "sandbox"
 	}
@@ -142,7 +148,7 @@ func documentWith(kind, path, value string) string {
 		name, index, list := strings.Cut(name, "[")
 		v := value
 		if nested {
-			v = "{" + write(name, deeper) + "}"
+			v = "{" + write(within+"."+name, deeper) + "}"
 		} else if list {
 			panic("no value at an index: " + path + index)
 		}
@@ -213,6 +219,8 @@ func paths(into map[string]bool, prefix string, typ reflect.Type) {
 		}
 		into[prefix+name] = true
 		switch {
+		case f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct:
+			paths(into, prefix+name+".", f.Type.Elem())
 		case f.Type.Kind() == reflect.Struct:
 			paths(into, prefix+name+".", f.Type)
 		case f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Struct:

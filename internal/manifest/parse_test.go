@@ -102,6 +102,9 @@ config:
     - source: sandbox
       key: shell
       sandbox: {network: true, memory_mb: 100, processes: 10, disk_mb: 20}
+    - source: agent
+      key: expert
+      agent: {agent: support, description: Knows it all.}
   limits:
     max_tool_calls: 3
     max_parallel_tools: 2
@@ -159,6 +162,8 @@ func TestParseReadsEveryField(t *testing.T) {
 				Source: "mcp", Key: "local", MCP: &agent.MCPSource{Command: []string{"serve", "--all"}, Env: map[string]string{"LEVEL": "debug"}},
 			}, {
 				Source: "sandbox", Key: "shell", Sandbox: &agent.SandboxSource{Network: true, MemoryMB: 100, Processes: 10, DiskMB: 20},
+			}, {
+				Source: "agent", Key: "expert", Agent: &agent.AgentSource{Agent: "support", Description: "Knows it all."},
 			}},
 			Limits: agent.Limits{MaxToolCalls: 3, MaxParallelTools: 2, MaxWallClockMS: 60000, MaxTotalOutputTokens: 1000, MaxCostUSD: 0.5},
 			Execution: agent.Execution{
@@ -313,7 +318,7 @@ belay.yaml: document 2, line 11, column 1: confg: unknown field, did you mean co
 belay.yaml: document 2, line 13, column 3: config.modle: unknown field, did you mean model?
 belay.yaml: document 2, line 13, column 3: config.model: is required
 belay.yaml: document 2, line 14, column 16: config.temperature: must be between 0 and 2
-belay.yaml: document 2, line 16, column 14: config.tools[0].source: must be function, openapi, mcp, sandbox
+belay.yaml: document 2, line 16, column 14: config.tools[0].source: must be function, openapi, mcp, sandbox, agent
 belay.yaml: document 2, line 16, column 26: config.tools[0].key: is required
 belay.yaml: document 2, line 17, column 45: config.tools[1].names[1]: must be 1 to 64 of a-z, A-Z, 0-9, - and _
 belay.yaml: document 2, line 19, column 21: config.limits.max_tool_calls: must be 0 or more
@@ -459,7 +464,7 @@ func TestTheDemoIsValid(t *testing.T) {
 	for _, a := range m.Agents {
 		keys = append(keys, a.Key)
 	}
-	if len(m.Models) != 1 || m.Models[0].BaseURL != "http://127.0.0.1:8090/v1" || !reflect.DeepEqual(keys, []string{"demo", "slow", "deaf", "approve", "shell"}) {
+	if len(m.Models) != 1 || m.Models[0].BaseURL != "http://127.0.0.1:8090/v1" || !reflect.DeepEqual(keys, []string{"demo", "slow", "deaf", "approve", "shell", "boss"}) {
 		t.Errorf("models %+v, agents %v", m.Models, keys)
 	}
 	s := newFakeStore()

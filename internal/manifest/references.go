@@ -12,10 +12,11 @@ import (
 type stored struct {
 	models map[string]agent.Model
 	tools  map[string]agent.SharedTool
+	agents map[string]bool // those that the manifest's agents may ask
 }
 
-func readStored(ctx context.Context, store Store, project string) (stored, error) {
-	s := stored{models: map[string]agent.Model{}, tools: map[string]agent.SharedTool{}}
+func (m Manifest) readStored(ctx context.Context, store Store, project string) (stored, error) {
+	s := stored{models: map[string]agent.Model{}, tools: map[string]agent.SharedTool{}, agents: map[string]bool{}}
 	models, err := store.Models(ctx, project)
 	if err != nil {
 		return s, err
@@ -24,10 +25,30 @@ func readStored(ctx context.Context, store Store, project string) (stored, error
 		s.models[m.Key] = m
 	}
 	tools, err := store.Tools(ctx, project)
+	if err != nil {
+		return s, err
+	}
 	for _, t := range tools {
 		s.tools[t.Key] = t
 	}
-	return s, err
+	return s, m.readAsked(ctx, store, project, s.agents)
+}
+
+// readAsked looks which of the agents that others may ask are stored.
+func (m Manifest) readAsked(ctx context.Context, store Store, project string, into map[string]bool) error {
+	for _, a := range m.Agents {
+		for _, t := range a.Draft.Tools {
+			if t.Agent == nil {
+				continue
+			}
+			_, err := store.Agent(ctx, project, t.Agent.Agent)
+			if err != nil && !errors.Is(err, agent.ErrNotFound) {
+				return err
+			}
+			into[t.Agent.Agent] = err == nil
+		}
+	}
+	return nil
 }
 
 // references tells what is named and is nowhere.
@@ -35,13 +56,14 @@ type references struct {
 	m      Manifest
 	models map[string]bool
 	tools  map[string]string // sources
+	agents map[string]bool
 	errs   Errors
 }
 
-// checkReferences tells all models and shared tools that are named and are
-// neither declared nor stored.
+// checkReferences tells all models, shared tools and agents that are named and
+// are neither declared nor stored. Agents may ask each other in a circle.
 func (m Manifest) checkReferences(s stored) error {
-	r := references{m: m, models: map[string]bool{}, tools: map[string]string{}}
+	r := references{m: m, models: map[string]bool{}, tools: map[string]string{}, agents: s.agents}
 	for key := range s.models {
 		r.models[key] = true
 	}
@@ -53,6 +75,9 @@ func (m Manifest) checkReferences(s stored) error {
 	}
 	for _, t := range m.Tools {
 		r.tools[t.Key] = t.Source
+	}
+	for _, a := range m.Agents {
+		r.agents[a.Key] = true
 	}
 	for _, t := range m.Tools {
 		r.secret(kindTool, t.Key, "", t.Ref())
@@ -89,6 +114,9 @@ func (r *references) agent(a agent.Agent) {
 		case ref.Shared() && source != ref.Source:
 			r.fault(kindAgent, a.Key, at+".key", "names the tool %s, whose source is %s, not %s", ref.Key, source, ref.Source)
 		}
+		if ref.Agent != nil && !r.agents[ref.Agent.Agent] {
+			r.fault(kindAgent, a.Key, at+".agent.agent", "names the agent %s, which is neither declared here nor stored", ref.Agent.Agent)
+		}
 		r.secret(kindAgent, a.Key, at+".", ref)
 	}
 }
@@ -115,7 +143,8 @@ func (m Manifest) fault(kind, key, field, message string) *Error {
 }
 
 // CheckTools calls check with each source of tools that the manifest declares:
-// those of shared tools and those that agents name, Go functions aside. Faults
+// those of shared tools and those that agents name, but for Go functions and
+// other agents. Faults
 // are returned all together as Errors, with their places: fields of an
 // agent.FieldError are those of the ref, any other error is of the ref as a
 // whole.
@@ -137,7 +166,7 @@ func (m Manifest) CheckTools(check func(agent.ToolRef) error) error {
 	}
 	for _, a := range m.Agents {
 		for i, ref := range a.Draft.Tools {
-			if ref.Source == agent.SourceFunction || ref.Shared() && bad[ref.Key] {
+			if ref.Source == agent.SourceFunction || ref.Source == agent.SourceAgent || ref.Shared() && bad[ref.Key] {
 				continue // the second is told already
 			}
 			at := fmt.Sprintf("config.tools[%d]", i)

@@ -112,12 +112,15 @@ type Source interface {
 // that refs use for them.
 type Toolbox map[string]Source
 
-// Open returns the tools that the refs name, each bound as its ref says. It
-// fails on a source that the node does not have, and on a tool that two refs
+// Open returns the tools that the refs name, each bound as its ref says; refs of
+// agent.SourceAgent are passed over, those tools are the engine's own. It fails on a source that the node does not have, and on a tool that two refs
 // give: fields are named as in an agent's configuration.
 func (b Toolbox) Open(ctx context.Context, session agent.Session, refs []agent.ToolRef) ([]agent.Tool, error) {
 	var out []agent.Tool
 	for i, ref := range refs {
+		if ref.Source == agent.SourceAgent {
+			continue
+		}
 		source, ok := b[ref.Source]
 		if !ok {
 			return nil, &agent.FieldError{Field: fmt.Sprintf("tools[%d].source", i), Message: fmt.Sprintf("there is no source %q", ref.Source)}

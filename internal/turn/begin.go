@@ -90,6 +90,12 @@ func (e *Engine) take(ctx context.Context, b agent.Begin, queue bool) (agent.Tur
 		return agent.Turn{}, agent.ErrDraining
 	}
 	defer e.wg.Done()
+	return e.takeSlot(ctx, b, queue)
+}
+
+// takeSlot is take for who has entered, or has a turn here: a turn that may
+// finish while the node drains may also ask agents.
+func (e *Engine) takeSlot(ctx context.Context, b agent.Begin, queue bool) (agent.Turn, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.times.Write)
 	defer cancel()
 	id := ""

@@ -13,4 +13,9 @@
 // text of theirs that is not stored yet (journal) and what followers here are
 // about to read (tail). Losing all three loses at most a flush interval of text
 // and never an answer to "who runs this".
+//
+// An agent that may ask another has a tool for it that the engine makes itself
+// (subagent.go): a call begins a child turn here, in a session of its own, and
+// follows its journal. Stops, sweeps and closings of the parent reach the child
+// through its row, wherever it runs by then; the call only looks and tells.
 package turn

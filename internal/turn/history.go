@@ -62,6 +62,7 @@ func (r *run) transcript(ctx context.Context) ([]agent.Event, error) {
 // have spent tokens and made messages.
 func (r *run) countTurn(events []agent.Event) {
 	r.index, r.calls, r.spent, r.tools = r.turn.Index, 0, agent.Tokens{}, nil
+	asks := 0
 	for _, e := range events {
 		if e.Turn != r.lease.Turn {
 			continue
@@ -76,10 +77,17 @@ func (r *run) countTurn(events []agent.Event) {
 				r.calls = max(r.calls, b.Usage.Call)
 				r.spent = r.spent.Add(b.Usage.Tokens)
 			}
+		case agent.ToolStarted:
+			if b.Child != nil {
+				asks++
+			}
 		case agent.ToolFinished:
-			r.tools = append(r.tools, agent.ToolDone{CallID: b.CallID, Name: b.Name, Outcome: b.Outcome})
+			r.finished(b)
 		}
 	}
+	r.mu.Lock()
+	r.asks = asks
+	r.mu.Unlock()
 	r.calls = max(r.calls, r.turn.Calls)
 }
 

@@ -29,6 +29,7 @@ type Models interface {
 // Tools makes an agent's toolbox.
 type Tools interface {
 	// Open returns the tools that the refs name. A ref that can't be had now is
-	// an error that names it: a turn does not run with half its tools.
+	// an error that names it: a turn does not run with half its tools. Refs of
+	// agent.SourceAgent are passed over: those tools are the engine's own.
 	Open(ctx context.Context, session agent.Session, refs []agent.ToolRef) ([]agent.Tool, error)
 }

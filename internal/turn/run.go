@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,10 +30,12 @@ type run struct {
 
 	settling bool // guarded by Engine.mu: a stop must now go through the row
 
-	// asked is when and how the stop was heard of, guarded by mu.
+	// asked is when and how the stop was heard of; asks counts the turns of
+	// sub-agents that the turn has begun. Guarded by mu.
 	mu    sync.Mutex
 	asked time.Time
 	path  StopPath
+	asks  int
 
 	// What follows belongs to the leg's own goroutine.
 	first []agent.Event // what its taking wrote, until the leg has written more
@@ -41,10 +44,12 @@ type run struct {
 	draft *agent.Draft
 	index int // of the next assistant message
 	usage []agent.Usage
-	spent agent.Tokens // by the turn, earlier legs included
+	spent agent.Tokens // by the turn and all below it, earlier legs included
 	calls int          // model calls of the turn
 	tools []agent.ToolDone
 	text  bool // the first text has come
+
+	agents map[string]agent.ToolRef // those that may be asked, by the tool's name
 }
 
 // errWaiting ends a leg whose turn needs a person.
@@ -374,8 +379,26 @@ func limited(which string) error {
 	return &ending{agent.Outcome{Kind: agent.Limited, Detail: which}}
 }
 
+// openTools makes the turn's toolbox: what the agent's sources give, and the
+// agents that it may ask.
 func (r *run) openTools(ctx context.Context) (toolbox, error) {
-	if r.e.cfg.Tools == nil || len(r.turn.Spec.Tools) == 0 {
+	tools, err := r.sourceTools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	box := make(toolbox, len(tools))
+	for _, t := range tools {
+		box[t.Spec.Name] = t
+	}
+	if err := r.addAgents(box); err != nil {
+		return nil, fmt.Errorf("open the agent's tools: %w", err)
+	}
+	return box, nil
+}
+
+func (r *run) sourceTools(ctx context.Context) ([]agent.Tool, error) {
+	others := slices.ContainsFunc(r.turn.Spec.Tools, func(t agent.ToolRef) bool { return t.Source != agent.SourceAgent })
+	if r.e.cfg.Tools == nil || !others {
 		return nil, nil
 	}
 	tools, err := retry(ctx, func() ([]agent.Tool, error) {
@@ -387,9 +410,5 @@ func (r *run) openTools(ctx context.Context) (toolbox, error) {
 		}
 		return nil, fmt.Errorf("open the agent's tools: %w", err)
 	}
-	box := make(toolbox, len(tools))
-	for _, t := range tools {
-		box[t.Spec.Name] = t
-	}
-	return box, nil
+	return tools, nil
 }

@@ -24,6 +24,7 @@ type job struct {
 	call   agent.Call
 	tool   agent.Tool
 	result agent.ToolFinished
+	asking *asking     // set with its start, where the tool is another agent
 	left   atomic.Bool // it has its result: nothing that its tool says counts any more
 }
 
@@ -127,8 +128,12 @@ func (r *run) runJobs(ctx context.Context, jobs []*job, asks []*job) error {
 	return err
 }
 
-// finished enters a call into the turn's account of its tools.
+// finished enters a call into the turn's account of its tools, and what a
+// sub-agent used into what the turn has spent.
 func (r *run) finished(f agent.ToolFinished) {
+	if f.Child != nil {
+		r.spent = r.spent.Add(f.Child.Usage)
+	}
 	r.tools = append(r.tools, agent.ToolDone{CallID: f.CallID, Name: f.Name, Outcome: f.Outcome})
 }
 
@@ -138,8 +143,10 @@ func (r *run) recordStart(ctx context.Context, jobs []*job, asks []*job) error {
 	var bodies []agent.Body
 	var actions []agent.Action
 	for _, jb := range jobs {
+		jb.asking = r.newAsking(jb.call)
 		bodies = append(bodies, agent.ToolStarted{
 			CallID: jb.call.ID, Name: jb.call.Name, Source: jb.tool.Source, Arguments: jb.call.Arguments, Abortable: jb.tool.Abortable,
+			Child: jb.asking.begins(),
 		})
 	}
 	for _, jb := range asks {
@@ -185,6 +192,7 @@ func (r *run) runJob(ctx context.Context, jb *job) {
 	out, err := r.callTool(ctx, jb)
 	f := agent.ToolFinished{CallID: jb.call.ID, Name: jb.call.Name, DurationMS: time.Since(began).Milliseconds()}
 	f.Outcome, f.Output = judge(jb.tool, ctx.Err() != nil, out, err)
+	f.Child = jb.asking.ended()
 	jb.result = f
 	r.journal.emit(f)
 }
@@ -268,6 +276,9 @@ func (r *run) guarded(ctx context.Context, jb *job) (out string, err error) {
 				"panic", p, "stack", string(debug.Stack()))
 		}
 	}()
+	if jb.asking != nil {
+		return r.askAgent(ctx, jb.asking)
+	}
 	if jb.tool.Stream == nil {
 		return jb.tool.Call(ctx, jb.call.Arguments)
 	}
