@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -158,11 +159,17 @@ func status(code int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code)))
 }
 
-// bare is an error without the address that it happened at: that is not the
-// model's business, and arguments are part of it.
+// bare is an error without the addresses that it happened at, the resolver's
+// among them: they are not the model's business, and arguments are part of them.
 func bare(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err
+		err = u.Err
+	}
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		return errors.New("the server's name does not resolve")
+	}
+	if o, ok := errors.AsType[*net.OpError](err); ok {
+		return fmt.Errorf("the server can't be reached: %w", o.Err)
 	}
 	return err
 }
