@@ -221,21 +221,32 @@ func (l *link) owe(r *request) {
 	}
 }
 
-// abandon gives up a session whose server takes nothing any more.
+// abandon gives up a session whose server takes nothing any more; who watches it
+// sees its end and closes it.
 func (l *link) abandon() {
 	l.lost.Store(true)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.closing { // else its watcher, or who closes it, is here already
-		l.carrierEnds()
-	}
-}
-
-// carrierEnds makes the watcher see the session's end and close the link.
-func (l *link) carrierEnds() {
 	if p, ok := l.carrier.(*process); ok {
 		p.hangUp()
 	}
+}
+
+// retire closes a link that has another in its place, once the calls that still
+// run have ended: they may get their answers yet.
+func (l *link) retire() {
+	l.mu.Lock()
+	l.closing = true
+	l.mu.Unlock()
+	idle := make(chan struct{})
+	go func() {
+		l.running.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+	case <-l.source.ctx.Done():
+	}
+	l.close()
+	<-idle
 }
 
 // close ends the calls, says goodbye and takes the carrier away. It returns when

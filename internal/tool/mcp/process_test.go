@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -82,4 +84,36 @@ func TestBrokenCommandsAreExplained(t *testing.T) {
 			t.Errorf("%v: left %v", command, left)
 		}
 	}
+}
+
+// A command that reads nothing any more holds a call in the middle of its
+// writing: a stop ends it all the same, and the next call gets a new command.
+func TestFrozenCommandHoldsNobody(t *testing.T) {
+	t.Parallel()
+	x := goCommand(t)
+	box := open(t, x.source(), x.ref)
+	pids := marked(x.log)
+	if len(pids) != 1 {
+		t.Fatal(pids)
+	}
+	if err := syscall.Kill(pids[0], syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	big := []byte(`{"text":"` + strings.Repeat("a", 1<<20) + `"}`)
+	eventually(t, "the frozen command is given up", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		if _, err := box["echo"].Call(ctx, big); err == nil {
+			return true // by a new one: the frozen one can't
+		}
+		ended, _ := ctx.Deadline()
+		if d := time.Since(ended); d > promise {
+			t.Errorf("the call ended %v after its time", d)
+		}
+		return !slices.Contains(marked(x.log), pids[0])
+	})
+	if got := call(t, box["echo"], `{"text":"next"}`); got != "next" {
+		t.Errorf("the next call: %q", got)
+	}
+	eventually(t, "the frozen command is gone", func() bool { return !slices.Contains(marked(x.log), pids[0]) })
 }

@@ -49,7 +49,7 @@ func (v *server) live(ctx context.Context) (*link, error) {
 	}
 	if old := v.link; old != nil {
 		v.link = nil
-		v.source.wg.Go(old.close)
+		v.source.wg.Go(old.retire)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, fmt.Errorf("the server did not answer within %v", connectTimeout))
 	defer cancel()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -30,7 +31,11 @@ const asServer = "BELAY_TEST_IS_MCP_SERVER"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asServer) != "" {
-		if err := newServer(os.Getenv("LOG")).Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+		path := os.Getenv("LOG")
+		in, out := io.Pipe()
+		go hear(path, out)
+		transport := &sdk.IOTransport{Reader: in, Writer: os.Stdout}
+		if err := newServer(path, false).Run(context.Background(), transport); err != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)
@@ -38,12 +43,27 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// hear passes standard input on, and writes down the notifications in it: the
+// server may end before it has looked at the last one.
+func hear(path string, out *io.PipeWriter) {
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		if strings.Contains(in.Text(), `"method":"notifications/`) {
+			write(path, json.RawMessage(in.Bytes()))
+		}
+		if _, err := out.Write(append(in.Bytes(), '\n')); err != nil {
+			return
+		}
+	}
+	out.Close()
+}
+
 // newServer is what testdata/tsserver/server.mjs is, by the official Go SDK.
-func newServer(path string) *sdk.Server {
+func newServer(path string, hears bool) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "go", Version: "1"}, nil)
 	s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-			if strings.HasPrefix(method, "notifications/") {
+			if hears && strings.HasPrefix(method, "notifications/") {
 				write(path, map[string]any{"method": method, "params": req.GetParams()})
 			}
 			return next(ctx, method, req)
@@ -158,7 +178,7 @@ func goHTTP(t *testing.T, stateless bool) *fixture {
 	x.ref = agent.ToolRef{Source: agent.SourceMCP, Key: "k", MCP: &agent.MCPSource{URL: "http://" + addr}}
 	var stop func()
 	serve := func(l net.Listener) {
-		s := newServer(x.log)
+		s := newServer(x.log, true)
 		h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{
 			Stateless: stateless, PropagateRequestCancellation: stateless,
 		})
