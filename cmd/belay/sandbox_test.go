@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/rand"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"

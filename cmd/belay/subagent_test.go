@@ -46,8 +46,8 @@ func (c *cluster) journal(node int, conv string) []map[string]any {
 	return out
 }
 
-// finished returns the data of the conversation's tool.finished events.
-func (c *cluster) finished(conv string) []map[string]any {
+// toolsFinished returns the data of the conversation's tool.finished events.
+func (c *cluster) toolsFinished(conv string) []map[string]any {
 	c.t.Helper()
 	var out []map[string]any
 	for _, e := range c.journal(0, conv) {
@@ -93,7 +93,7 @@ func TestAStopOfTheParentStopsItsSubAgents(t *testing.T) {
 			want(t, "state", got["state"], "idle")
 			want(t, "last_stop_reason", got["last_stop_reason"], "cancelled")
 		}
-		for _, f := range c.finished(s.conv) {
+		for _, f := range c.toolsFinished(s.conv) {
 			want(t, "outcome", f["outcome"], "aborted")
 			want(t, "the child's end", f["child"].(map[string]any)["stop_detail"], "parent_stopped")
 		}
@@ -112,7 +112,7 @@ func TestAStopOfASubAgentAloneLeavesItsParent(t *testing.T) {
 	want(t, "cancelled", c.stop(1, convs[0], map[string]any{"run_id": runs[0]})["cancelled"], true)
 	c.closed(n, when)
 	want(t, "the parent's last event", s.rest().Type, "response.completed")
-	f := c.finished(s.conv)[0]
+	f := c.toolsFinished(s.conv)[0]
 	want(t, "outcome", f["outcome"], "error")
 	if out := f["output"].(string); !strings.Contains(out, "was stopped before it finished. It had written:\n"+c.messages(0, convs[0])[1]["content"].(string)) {
 		t.Errorf("the parent read %q", out)

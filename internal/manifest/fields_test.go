@@ -122,7 +122,7 @@ func documentWith(kind, path, value string) string {
 		"config": {"model": "m"}, "tools": {"source": "function", "key": "a"},
 		"tool":    {"key": "a", "source": "openapi", "openapi": "{document: x}"},
 		"openapi": {"document": "x"}, "auth": {"type": "bearer", "secret": "a"},
-		"mcp": {"url": "http://x"},
+		"mcp": {"url": "http://x"}, "agent.config.tools.agent": {"agent": "b"},
 	}
 	if strings.HasPrefix(path, "config.tools[0].openapi") {
 		right["tools"]["source"] = "openapi"
@@ -131,7 +131,7 @@ func documentWith(kind, path, value string) string {
 		delete(right["openapi"], "document")
 	}
 	if strings.HasPrefix(path, "config.tools[0].agent") {
-		right["tools"]["source"], right["tools"]["agent"] = "agent", "{agent: b}"
+		right["tools"]["source"] = "agent"
 	}
 	if strings.Contains(path, ".sandbox") {
 		right["tools"]["source"] = "sandbox"
@@ -156,7 +156,11 @@ func documentWith(kind, path, value string) string {
 			v = "[" + v + "]"
 		}
 		parts := []string{}
-		for k, good := range right[within] {
+		needs, ok := right[within] // by its whole path, or by its name alone
+		if !ok {
+			needs = right[within[strings.LastIndex(within, ".")+1:]]
+		}
+		for k, good := range needs {
 			if k != name {
 				parts = append(parts, k+": "+good)
 			}
