@@ -15,11 +15,14 @@ type ToolRef struct {
 	TimeoutMS int      `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty"` // per call, default 30,000
 }
 
-// SourceFunction are Go functions that are built into the node.
-const SourceFunction = "function"
+// The sources of tools.
+const (
+	SourceFunction = "function" // Go functions that are built into the node
+	SourceQuestion = "question" // a person answers
+)
 
 // Sources lists the sources of tools.
-var Sources = []string{SourceFunction}
+var Sources = []string{SourceFunction, SourceQuestion}
 
 func (v *checks) tool(prefix string, t ToolRef) {
 	v.that(slices.Contains(Sources, t.Source), prefix+"source", "must be "+strings.Join(Sources, ", "))
