@@ -51,7 +51,7 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m := metrics.New(reg)
 	cfg := turn.Config{
-		Store: store, Agents: store, Models: n.models, Tools: toolbox(), Label: s.Node,
+		Store: store, Agents: store, Models: n.models, Tools: toolbox(store), Label: s.Node,
 		Observer: observer(m, fl), Log: log,
 	}
 	if s.Push != "off" {
@@ -77,8 +77,12 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 }
 
 // toolbox holds the sources that agents' tools come from.
-func toolbox() tool.Toolbox {
-	return tool.Toolbox{agent.SourceFunction: tool.Demo(), agent.SourceQuestion: tool.Questions{}}
+func toolbox(store *postgres.Store) tool.Toolbox {
+	return tool.Toolbox{
+		agent.SourceFunction: tool.Demo(),
+		agent.SourceMemory:   tool.Memories{Store: store},
+		agent.SourceQuestion: tool.Questions{},
+	}
 }
 
 func (n *node) handler(reg *prometheus.Registry, m *metrics.Metrics, ping time.Duration) http.Handler {

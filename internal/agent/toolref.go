@@ -18,11 +18,12 @@ type ToolRef struct {
 // The sources of tools.
 const (
 	SourceFunction = "function" // Go functions that are built into the node
+	SourceMemory   = "memory"   // what was remembered for the session's owner
 	SourceQuestion = "question" // a person answers
 )
 
 // Sources lists the sources of tools.
-var Sources = []string{SourceFunction, SourceQuestion}
+var Sources = []string{SourceFunction, SourceMemory, SourceQuestion}
 
 func (v *checks) tool(prefix string, t ToolRef) {
 	v.that(slices.Contains(Sources, t.Source), prefix+"source", "must be "+strings.Join(Sources, ", "))
