@@ -24,6 +24,7 @@ import (
 	"github.com/belayrun/belay/internal/openai"
 	"github.com/belayrun/belay/internal/postgres"
 	"github.com/belayrun/belay/internal/tool"
+	"github.com/belayrun/belay/internal/tool/websearch"
 	"github.com/belayrun/belay/internal/turn"
 )
 
@@ -79,9 +80,10 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 // toolbox holds the sources that agents' tools come from.
 func toolbox(store *postgres.Store) tool.Toolbox {
 	return tool.Toolbox{
-		agent.SourceFunction: tool.Demo(),
-		agent.SourceMemory:   tool.Memories{Store: store},
-		agent.SourceQuestion: tool.Questions{},
+		agent.SourceFunction:  tool.Demo(),
+		agent.SourceMemory:    tool.Memories{Store: store},
+		agent.SourceQuestion:  tool.Questions{},
+		agent.SourceWebSearch: websearch.New(websearch.Config{Client: http.DefaultClient}),
 	}
 }
 

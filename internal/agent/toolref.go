@@ -13,17 +13,20 @@ type ToolRef struct {
 	Names     []string `json:"names,omitempty" yaml:"names,omitempty"`           // which of its tools; none: all
 	Approval  string   `json:"approval,omitempty" yaml:"approval,omitempty"`     // always or never (default)
 	TimeoutMS int      `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty"` // per call, default 30,000
+
+	WebSearch *WebSearchSource `json:"web_search,omitempty" yaml:"web_search,omitempty"` // of SourceWebSearch, and of no other
 }
 
 // The sources of tools.
 const (
-	SourceFunction = "function" // Go functions that are built into the node
-	SourceMemory   = "memory"   // what was remembered for the session's owner
-	SourceQuestion = "question" // a person answers
+	SourceFunction  = "function"   // Go functions that are built into the node
+	SourceMemory    = "memory"     // what was remembered for the session's owner
+	SourceQuestion  = "question"   // a person answers
+	SourceWebSearch = "web_search" // a search of the web
 )
 
 // Sources lists the sources of tools.
-var Sources = []string{SourceFunction, SourceMemory, SourceQuestion}
+var Sources = []string{SourceFunction, SourceMemory, SourceQuestion, SourceWebSearch}
 
 func (v *checks) tool(prefix string, t ToolRef) {
 	v.that(slices.Contains(Sources, t.Source), prefix+"source", "must be "+strings.Join(Sources, ", "))
@@ -33,6 +36,7 @@ func (v *checks) tool(prefix string, t ToolRef) {
 	}
 	v.that(t.Approval == "" || t.Approval == "always" || t.Approval == "never", prefix+"approval", "must be always or never")
 	v.min(prefix+"timeout_ms", int64(t.TimeoutMS), 0)
+	v.webSearch(prefix+"web_search", t)
 }
 
 // ToolAuth is how calls to a tool's server prove who they are.

@@ -344,6 +344,12 @@ func yamlName(f reflect.StructField) string {
 func find(v reflect.Value, path string) reflect.Value {
 	for name := range strings.SplitSeq(path, ".") {
 		name, indexes, _ := strings.Cut(name, "[")
+		if v.Kind() == reflect.Pointer {
+			v = v.Elem() // of nil it is invalid
+		}
+		if v.Kind() != reflect.Struct {
+			return reflect.Value{}
+		}
 		i, ok := fieldIndex(v.Type(), name)
 		if !ok {
 			return reflect.Value{}

@@ -76,6 +76,15 @@ config:
       names: [clock, add]
       approval: always
       timeout_ms: 1000
+    - source: web_search
+      key: brave
+      web_search: {provider: brave, auth: {type: header, header: X-Subscription-Token, secret: brave-key}}
+    - source: web_search
+      key: own
+      web_search:
+        provider: searxng
+        base_url: https://search.example.com/
+        auth: {type: basic, username: me, secret: search-key}
   limits:
     max_tool_calls: 3
     max_parallel_tools: 2
@@ -107,7 +116,13 @@ func TestParseReadsEveryField(t *testing.T) {
 		Draft: agent.Config{
 			Model: "gpt", FallbackModels: []string{"own", "gpt"}, Instructions: "Be brief.\nBe kind.\n",
 			Temperature: new(1.0), TopP: new(0.5), MaxOutputTokens: 100,
-			Tools:  []agent.ToolRef{{Source: "function", Key: "go", Names: []string{"clock", "add"}, Approval: "always", TimeoutMS: 1000}},
+			Tools: []agent.ToolRef{
+				{Source: "function", Key: "go", Names: []string{"clock", "add"}, Approval: "always", TimeoutMS: 1000},
+				{Source: "web_search", Key: "brave", WebSearch: &agent.WebSearchSource{Provider: "brave", Auth: &agent.ToolAuth{Type: "header", Header: "X-Subscription-Token", Secret: "brave-key"}}},
+				{Source: "web_search", Key: "own", WebSearch: &agent.WebSearchSource{
+					Provider: "searxng", BaseURL: "https://search.example.com/", Auth: &agent.ToolAuth{Type: "basic", Username: "me", Secret: "search-key"},
+				}},
+			},
 			Limits: agent.Limits{MaxToolCalls: 3, MaxParallelTools: 2, MaxWallClockMS: 60000, MaxTotalOutputTokens: 1000, MaxCostUSD: 0.5},
 			Execution: agent.Execution{
 				SyncTimeoutSeconds: 10, BackgroundEnabled: new(false), BackgroundMaxDurationMinutes: 5,
@@ -130,18 +145,38 @@ func TestTheWholeExampleIsWhole(t *testing.T) {
 	}
 }
 
-func nonZero(t *testing.T, path string, v reflect.Value) {
+// nonZero wants every field to have a value in one of the values at least.
+func nonZero(t *testing.T, path string, values ...reflect.Value) {
 	t.Helper()
-	if v.IsZero() && !strings.HasSuffix(path, ".Project") && !strings.HasSuffix(path, ".APIKey") {
+	var given, within []reflect.Value
+	for _, v := range values {
+		if v.IsZero() {
+			continue
+		}
+		given = append(given, v)
+		switch v.Kind() {
+		case reflect.Slice:
+			for i := range v.Len() {
+				within = append(within, v.Index(i))
+			}
+		case reflect.Pointer:
+			within = append(within, v.Elem())
+		case reflect.Struct:
+			within = append(within, v)
+		}
+	}
+	if len(given) == 0 && !strings.HasSuffix(path, ".Project") && !strings.HasSuffix(path, ".APIKey") {
 		t.Errorf("%s is not in the example", path)
 	}
-	if v.Kind() == reflect.Slice {
-		v = v.Index(0)
+	if len(within) == 0 || within[0].Kind() != reflect.Struct {
+		return
 	}
-	if v.Kind() == reflect.Struct {
-		for i := range v.NumField() {
-			nonZero(t, path+"."+v.Type().Field(i).Name, v.Field(i))
+	for i := range within[0].NumField() {
+		var fields []reflect.Value
+		for _, v := range within {
+			fields = append(fields, v.Field(i))
 		}
+		nonZero(t, path+"."+within[0].Type().Field(i).Name, fields...)
 	}
 }
 
@@ -240,7 +275,7 @@ belay.yaml: document 2, line 11, column 1: confg: unknown field, did you mean co
 belay.yaml: document 2, line 13, column 3: config.modle: unknown field, did you mean model?
 belay.yaml: document 2, line 13, column 3: config.model: is required
 belay.yaml: document 2, line 14, column 16: config.temperature: must be between 0 and 2
-belay.yaml: document 2, line 16, column 14: config.tools[0].source: must be function, memory, question
+belay.yaml: document 2, line 16, column 14: config.tools[0].source: must be function, memory, question, web_search
 belay.yaml: document 2, line 16, column 26: config.tools[0].key: is required
 belay.yaml: document 2, line 17, column 45: config.tools[1].names[1]: must be 1 to 64 of a-z, A-Z, 0-9, - and _
 belay.yaml: document 2, line 19, column 21: config.limits.max_tool_calls: must be 0 or more
