@@ -151,3 +151,32 @@ func TestAQuestionThatIsNotAnsweredIsToldSo(t *testing.T) {
 		}
 	}, withTools(tool))
 }
+
+// A question ends with its turn although a tool beside it runs and whoever stops
+// may approve nothing; an approval beside it is left for those who may.
+func TestAStopEndsAQuestionOfARunningTurn(t *testing.T) {
+	for name, want := range map[agent.ActionType]agent.ActionState{agent.ActionQuestion: agent.ActionWithdrawn, agent.ActionApproval: agent.ActionOpen} {
+		t.Run(string(name), func(t *testing.T) {
+			tool, beside := turntest.InstantTool("t", "done"), turntest.SlowTool("slow", time.Hour)
+			tool.Asks = name
+			run(t, 2, func(t *testing.T, c *cluster) {
+				c.model.Reply(turntest.Call("c0", "t", `{"question":"Why?"}`), turntest.Call("c1", "slow", `{}`), turntest.Finish(agent.FinishCalls))
+				tn := c.tool(0)
+				time.Sleep(time.Second)
+				id := bodies[agent.ActionRequested](c.mem.Journal(tn.Session))[0].ActionID
+				owner := alice
+				owner.Permissions = []agent.Permission{agent.PermAgentRun}
+				a, err := c.nodes[1].Stop(t.Context(), turn.StopRequest{Principal: owner, Session: tn.Session})
+				if err != nil || !a.Cancelled {
+					t.Fatalf("%+v, %v", a, err)
+				}
+				if e := last(c.ends(0, tn)); e.StopReason != agent.ReasonCancelled {
+					t.Errorf("ended %+v", e)
+				}
+				if x, _, _ := c.mem.Action(t.Context(), id); x.State != want {
+					t.Errorf("the action is %s, want %s", x.State, want)
+				}
+			}, withTools(tool, beside))
+		})
+	}
+}

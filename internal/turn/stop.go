@@ -145,8 +145,8 @@ func (e *Engine) findEither(ctx context.Context, q StopRequest) (agent.Found, er
 // mayWithdraw says whether a stop also answers the turn's open requests "no":
 // questions may be by whoever may stop, approvals only by who may approve.
 func (e *Engine) mayWithdraw(ctx context.Context, p agent.Principal, f agent.Found) (bool, error) {
-	if p.Can(agent.PermAgentApprove) || f.State != agent.SlotWaiting {
-		return p.Can(agent.PermAgentApprove), nil
+	if p.Can(agent.PermAgentApprove) {
+		return true, nil
 	}
 	actions, err := e.store.Actions(ctx, f.Lease.Turn)
 	for _, a := range actions {

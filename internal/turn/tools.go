@@ -349,7 +349,10 @@ func decided(box toolbox, c agent.Call, actions []agent.Action, started bool) (j
 		return done(agent.ToolUnconfirmed, textUnconfirmed)
 	}
 	i := slices.IndexFunc(actions, func(a agent.Action) bool { return a.CallID == c.ID })
-	if i < 0 {
+	switch {
+	case i < 0 && jb.tool.Asks != "":
+		return done(agent.ToolAborted, textNotRun) // nobody was asked, so nobody agreed
+	case i < 0:
 		return jb, false
 	}
 	switch a := actions[i]; a.State {
