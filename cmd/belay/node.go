@@ -62,7 +62,7 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 	sand := s.newSandbox(log)
 	endOrphans(ctx, sand, log)
 	cfg := turn.Config{
-		Store: store, Agents: store, Models: n.models, Tools: toolbox(store, guard, n.mcp, sand), Label: s.Node,
+		Store: store, Agents: store, Models: n.models, Tools: toolbox(store, store, guard, n.mcp, sand), Label: s.Node,
 		Observer: observer(m, fl), Log: log,
 	}
 	if s.Push != "off" {

@@ -258,7 +258,7 @@ func TestASecretDoesNotFollowARedirect(t *testing.T) {
 		auth.Secret = "orders"
 		box := toolbox(shelf{agent.SharedTool{Source: "openapi", Secret: canary, OpenAPI: &agent.OpenAPISource{
 			Document: ordersDocument, BaseURL: api.URL + "/v1", Auth: &auth,
-		}}}, guard, nil, nil)
+		}}}, nil, guard, nil, nil)
 		tools, err := box.Open(t.Context(), agent.Session{}, []agent.ToolRef{{Source: "openapi", Key: "orders", Names: []string{"get_order"}}})
 		if err != nil {
 			t.Fatal(err)

@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// asked begins a turn of boss on node 1 that asks demo n times for a slow answer,
+// askedAgents begins a turn of boss on node 1 that asks demo n times for a slow answer,
 // and returns the children's conversations and runs once all of them stream.
-func (c *cluster) asked(n int) (s *stream, convs, runs []string) {
+func (c *cluster) askedAgents(n int) (s *stream, convs, runs []string) {
 	c.t.Helper()
 	before := c.provider.Count()
 	s = c.stream(0, "boss", strings.Repeat("/tool ask_demo {\"message\":\"/slow 600\"}\n", n), nil)
@@ -79,7 +79,7 @@ func TestAStopOfTheParentStopsItsSubAgents(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 2)
 	for through := range 2 {
-		s, convs, _ := c.asked(2)
+		s, convs, _ := c.askedAgents(2)
 		n := c.provider.Count()
 		when := time.Now()
 		a := c.stop(1-through, s.conv, map[string]any{"wait_ms": 5000})
@@ -106,7 +106,7 @@ func TestAStopOfTheParentStopsItsSubAgents(t *testing.T) {
 func TestAStopOfASubAgentAloneLeavesItsParent(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 2)
-	s, convs, runs := c.asked(1)
+	s, convs, runs := c.askedAgents(1)
 	n := c.provider.Count()
 	when := time.Now()
 	want(t, "cancelled", c.stop(1, convs[0], map[string]any{"run_id": runs[0]})["cancelled"], true)
@@ -124,7 +124,7 @@ func TestAStopOfASubAgentAloneLeavesItsParent(t *testing.T) {
 func TestSubAgentsOfANodeThatIsKilledEndWithTheirParent(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 2)
-	s, convs, _ := c.asked(1)
+	s, convs, _ := c.askedAgents(1)
 	c.nodes[0].kill()
 	eventually(t, "nothing runs any more", func() bool { return c.busyRows() == 0 })
 	want(t, "outcome", func() any {

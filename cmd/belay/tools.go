@@ -15,6 +15,7 @@ import (
 	"github.com/belayrun/belay/internal/tool/mcp"
 	"github.com/belayrun/belay/internal/tool/openapi"
 	"github.com/belayrun/belay/internal/tool/sandbox"
+	"github.com/belayrun/belay/internal/tool/websearch"
 )
 
 // sharedTools is where shared tools and their secrets are. *postgres.Store is one.
@@ -24,12 +25,15 @@ type sharedTools interface {
 }
 
 // toolbox is what a node's agents get their tools from.
-func toolbox(shared sharedTools, guard *outbound.Guard, servers *mcp.Source, sand *sandbox.Sandbox) tool.Toolbox {
+func toolbox(shared sharedTools, memories tool.MemoryStore, guard *outbound.Guard, servers *mcp.Source, sand *sandbox.Sandbox) tool.Toolbox {
 	box := tool.Toolbox{
 		agent.SourceFunction: tool.Demo(),
 		// A call is bounded by its tool's timeout, so the client has none.
-		agent.SourceOpenAPI: openapi.New(openapi.Config{Client: guard.Client(0), Shared: shared, Secrets: shared}),
-		agent.SourceMCP:     servers,
+		agent.SourceOpenAPI:   openapi.New(openapi.Config{Client: guard.Client(0), Shared: shared, Secrets: shared}),
+		agent.SourceMCP:       servers,
+		agent.SourceMemory:    tool.Memories{Store: memories},
+		agent.SourceQuestion:  tool.Questions{},
+		agent.SourceWebSearch: websearch.New(websearch.Config{Client: guard.Client(0), Secrets: shared}),
 	}
 	if sand != nil {
 		box[agent.SourceSandbox] = sand
@@ -78,7 +82,7 @@ func checkTools(ctx context.Context, s *settings, stored sharedTools, project st
 	shared := declared{m, stored}
 	servers := newMCP(s, shared, guard, slog.New(slog.DiscardHandler))
 	defer servers.Close()
-	box := toolbox(shared, guard, servers, s.newSandbox(slog.New(slog.DiscardHandler)))
+	box := toolbox(shared, nil, guard, servers, s.newSandbox(slog.New(slog.DiscardHandler)))
 	return m.CheckTools(func(ref agent.ToolRef) error {
 		source, ok := box[ref.Source]
 		if !ok {

@@ -13,6 +13,11 @@ type Tool struct {
 	Abortable bool          // Call ends promptly when its context does
 	Timeout   time.Duration // of one call
 
+	// Check, where it is not nil, says what is wrong with the arguments of a call,
+	// for the model to read. It is asked before a person is and before the call
+	// starts; it does no input or output, and may be called from many goroutines.
+	Check func(arguments []byte) error
+
 	// Call runs the tool. It returns only after all that it started is dead;
 	// where it can't tell, its error wraps ErrUnconfirmed. Any other error is for
 	// the model to read. A tool that is not Abortable gets a context that a stop

@@ -24,6 +24,8 @@ type ToolRef struct {
 	Sandbox *SandboxSource `json:"sandbox,omitempty" yaml:"sandbox,omitempty"` // with source sandbox only; nil: its defaults
 
 	Agent *AgentSource `json:"agent,omitempty" yaml:"agent,omitempty"` // for SourceAgent only
+
+	WebSearch *WebSearchSource `json:"web_search,omitempty" yaml:"web_search,omitempty"` // of SourceWebSearch, and of no other
 }
 
 // Shared reports whether the ref leaves it to the project's shared tool of its
@@ -32,10 +34,15 @@ func (t ToolRef) Shared() bool { return t.Source == SourceOpenAPI && t.OpenAPI =
 
 // Auth is how the ref's own block proves who calls; nil: it has none.
 func (t ToolRef) Auth() *ToolAuth {
-	if t.OpenAPI == nil {
-		return nil
+	switch {
+	case t.OpenAPI != nil:
+		return t.OpenAPI.Auth
+	case t.MCP != nil:
+		return t.MCP.Auth
+	case t.WebSearch != nil:
+		return t.WebSearch.Auth
 	}
-	return t.OpenAPI.Auth
+	return nil
 }
 
 // MCPSource says where an MCP server is: at a URL, or a command that the node
@@ -65,14 +72,17 @@ const (
 
 // The sources of tools.
 const (
-	SourceFunction = "function" // Go functions that are built into the node
-	SourceOpenAPI  = "openapi"  // operations of an HTTP API, as its document has them
-	SourceMCP      = "mcp"      // the tools of an MCP server
-	SourceSandbox  = "sandbox"  // commands and files in a workspace of the session
+	SourceFunction  = "function"   // Go functions that are built into the node
+	SourceOpenAPI   = "openapi"    // operations of an HTTP API, as its document has them
+	SourceMCP       = "mcp"        // the tools of an MCP server
+	SourceSandbox   = "sandbox"    // commands and files in a workspace of the session
+	SourceMemory    = "memory"     // what was remembered for the session's owner
+	SourceQuestion  = "question"   // a person answers
+	SourceWebSearch = "web_search" // a search of the web
 )
 
 // Sources lists the sources of tools.
-var Sources = []string{SourceFunction, SourceOpenAPI, SourceMCP, SourceSandbox, SourceAgent}
+var Sources = []string{SourceFunction, SourceOpenAPI, SourceMCP, SourceSandbox, SourceAgent, SourceMemory, SourceQuestion, SourceWebSearch}
 
 // sharedSources are those that a shared tool may have.
 var sharedSources = []string{SourceOpenAPI}
@@ -90,6 +100,7 @@ func (v *checks) tool(prefix string, t ToolRef) {
 	v.mcp(prefix+"mcp", t)
 	v.sandbox(prefix+"sandbox", t)
 	v.agentSource(prefix, t)
+	v.webSearch(prefix+"web_search", t)
 }
 
 // OpenAPISource is an HTTP API: each operation of its document is a tool.

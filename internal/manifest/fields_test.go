@@ -97,6 +97,14 @@ var badFields = map[string]map[string]map[string]string{
 		"config.tools[0].agent":                            {"": noValue, "a": "must be a mapping, not text", "[]": "must be a mapping, not a list", "{}": "is required", "{agent: a, descriptoin: b}": "unknown field, did you mean description?"},
 		"config.tools[0].agent.agent":                      {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
 		"config.tools[0].agent.description":                {"": noValue, "1": notText, "[a]": "must be text, not a list"},
+		"config.tools[0].web_search":                       {"": noValue, "x": "must be a mapping, not text", "{}": "must be searxng, brave, tavily", "{provider: searxng, base_url: 'http://x', page: 1}": "unknown field", "{provider: searxng}": "is required: where the SearXNG is", "{provider: brave}": "is required: the provider's key"},
+		"config.tools[0].web_search.provider":              {"": noValue, "1": notText, "google": "must be searxng, brave, tavily"},
+		"config.tools[0].web_search.base_url":              {"": noValue, "1": notText, "x": "must be an http or https URL", "ftp://x": "must be an http or https URL"},
+		"config.tools[0].web_search.auth":                  {"": noValue, "a": "must be a mapping, not text", "[]": "must be a mapping, not a list", "{type: header, secret: a}": "is required: the header's name", "{type: basic, secret: a}": "is required"},
+		"config.tools[0].web_search.auth.type":             {"": noValue, "1": notText, "none": "must be bearer, basic or header"},
+		"config.tools[0].web_search.auth.header":           {"": noValue, "1": notText, "[]": "must be text, not a list"},
+		"config.tools[0].web_search.auth.username":         {"": noValue, "1": notText, "[]": "must be text, not a list"},
+		"config.tools[0].web_search.auth.secret":           {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
 		"config.limits":                                    {"": noValue, "1": "must be a mapping, not a number", "{max_tools: 1}": "unknown field"},
 		"config.limits.max_tool_calls":                     {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more"},
 		"config.limits.max_parallel_tools":                 {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more", "65": "must be 64 or less"},
@@ -123,6 +131,7 @@ func documentWith(kind, path, value string) string {
 		"tool":    {"key": "a", "source": "openapi", "openapi": "{document: x}"},
 		"openapi": {"document": "x"}, "auth": {"type": "bearer", "secret": "a"},
 		"mcp": {"url": "http://x"}, "agent.config.tools.agent": {"agent": "b"},
+		"web_search": {"provider": "searxng", "base_url": "http://x"},
 	}
 	if strings.HasPrefix(path, "config.tools[0].openapi") {
 		right["tools"]["source"] = "openapi"
@@ -135,6 +144,9 @@ func documentWith(kind, path, value string) string {
 	}
 	if strings.Contains(path, ".sandbox") {
 		right["tools"]["source"] = "sandbox"
+	}
+	if strings.Contains(path, ".web_search") {
+		right["tools"]["source"] = "web_search"
 	}
 	if strings.Contains(path, ".mcp") {
 		right["tools"]["source"] = "mcp"
@@ -238,27 +250,36 @@ func paths(into map[string]bool, prefix string, typ reflect.Type) {
 func TestMissingFieldsAreTold(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"kind: model\nbase_url: http://x\nmodel: m\n":                                                               "line 1, column 1: key: is required",
-		"kind: model\nkey: a\nmodel: m\n":                                                                           "line 1, column 1: base_url: must be an http or https URL",
-		"kind: model\nkey: a\nbase_url: http://x\n":                                                                 "line 1, column 1: model: is required",
-		"kind: agent\nconfig: {model: m}\n":                                                                         "line 1, column 1: key: is required",
-		"kind: agent\nkey: a\n":                                                                                     "line 1, column 1: config.model: is required",
-		"kind: agent\nkey: a\nconfig:\n  instructions: x\n":                                                         "line 4, column 3: config.model: is required",
-		"kind: agent\nkey: a\nconfig:\n  model: m\n  tools:\n  - key: a\n":                                          "line 6, column 5: config.tools[0].source: " + sourceRule,
-		"kind: tool\nkey: a\nsource: openapi\n":                                                                     "line 1, column 1: openapi: is required: the document and how to reach the API",
-		"kind: tool\nkey: a\nsource: openapi\nopenapi:\n  base_url: http://x\n":                                     "line 5, column 3: openapi.document: is required, or document_url",
-		"kind: tool\nkey: a\nsource: openapi\nopenapi: {document: x, auth: {type: basic, secret: a}}\n":             "openapi.auth.username: is required",
-		"kind: tool\nkey: a\nsource: openapi\nopenapi: {document: x, auth: {type: header, secret: a}}\n":            "openapi.auth.header: is required",
-		"kind: tool\nkey: a\nsource: openapi\nopenapi: {document: x, document_url: http://x}\n":                     "openapi.document_url: give document or document_url, not both",
-		"kind: agent\nkey: a\nconfig:\n  model: m\n  tools: [{source: function, key: a, openapi: {document: x}}]\n": "config.tools[0].openapi: belongs to source openapi",
-		"kind: agent\nkey: a\nconfig:\n  model: m\n  tools: [{source: function}]\n":                                 "line 5, column 11: config.tools[0].key: is required",
-		model("a") + "api_key: x\napi_key_env: X\n":                                                                 "line 5, column 10: api_key: give api_key or api_key_env, not both",
+		"kind: model\nbase_url: http://x\nmodel: m\n":                                                                     "line 1, column 1: key: is required",
+		"kind: model\nkey: a\nmodel: m\n":                                                                                 "line 1, column 1: base_url: must be an http or https URL",
+		"kind: model\nkey: a\nbase_url: http://x\n":                                                                       "line 1, column 1: model: is required",
+		"kind: agent\nconfig: {model: m}\n":                                                                               "line 1, column 1: key: is required",
+		"kind: agent\nkey: a\n":                                                                                           "line 1, column 1: config.model: is required",
+		"kind: agent\nkey: a\nconfig:\n  instructions: x\n":                                                               "line 4, column 3: config.model: is required",
+		"kind: agent\nkey: a\nconfig:\n  model: m\n  tools:\n  - key: a\n":                                                "line 6, column 5: config.tools[0].source: " + sourceRule,
+		"kind: tool\nkey: a\nsource: openapi\n":                                                                           "line 1, column 1: openapi: is required: the document and how to reach the API",
+		"kind: tool\nkey: a\nsource: openapi\nopenapi:\n  base_url: http://x\n":                                           "line 5, column 3: openapi.document: is required, or document_url",
+		"kind: tool\nkey: a\nsource: openapi\nopenapi: {document: x, auth: {type: basic, secret: a}}\n":                   "openapi.auth.username: is required",
+		"kind: tool\nkey: a\nsource: openapi\nopenapi: {document: x, auth: {type: header, secret: a}}\n":                  "openapi.auth.header: is required",
+		"kind: tool\nkey: a\nsource: openapi\nopenapi: {document: x, document_url: http://x}\n":                           "openapi.document_url: give document or document_url, not both",
+		"kind: agent\nkey: a\nconfig:\n  model: m\n  tools: [{source: function, key: a, openapi: {document: x}}]\n":       "config.tools[0].openapi: belongs to source openapi",
+		"kind: agent\nkey: a\nconfig:\n  model: m\n  tools: [{source: function}]\n":                                       "line 5, column 11: config.tools[0].key: is required",
+		model("a") + "api_key: x\napi_key_env: X\n":                                                                       "line 5, column 10: api_key: give api_key or api_key_env, not both",
+		tools("{source: web_search, key: a}"):                                                                             "config.tools[0].web_search: is required: the provider",
+		tools("{source: function, key: a, web_search: {provider: searxng, base_url: http://x}}"):                          "config.tools[0].web_search: belongs to source web_search",
+		tools("{source: web_search, key: a, web_search: {provider: brave, auth: {type: bearer, secret: a}}}"):             "config.tools[0].web_search.auth.type: must be header",
+		tools("{source: web_search, key: a, web_search: {provider: tavily, auth: {type: header, header: X, secret: a}}}"): "config.tools[0].web_search.auth.type: must be bearer",
 	} {
 		got := faults(t, text)
 		if len(got) != 1 || !strings.Contains(got[0], want) {
 			t.Errorf("%s got %q, want %q", text, got, want)
 		}
 	}
+}
+
+// tools is an agent with one tool.
+func tools(tool string) string {
+	return "kind: agent\nkey: a\nconfig:\n  model: m\n  tools: [" + tool + "]\n"
 }
 
 func ExampleErrors() {

@@ -105,6 +105,15 @@ config:
     - source: agent
       key: expert
       agent: {agent: support, description: Knows it all.}
+    - source: web_search
+      key: brave
+      web_search: {provider: brave, auth: {type: header, header: X-Subscription-Token, secret: brave-key}}
+    - source: web_search
+      key: own
+      web_search:
+        provider: searxng
+        base_url: https://search.example.com/
+        auth: {type: basic, username: me, secret: search-key}
   limits:
     max_tool_calls: 3
     max_parallel_tools: 2
@@ -164,6 +173,12 @@ func TestParseReadsEveryField(t *testing.T) {
 				Source: "sandbox", Key: "shell", Sandbox: &agent.SandboxSource{Network: true, MemoryMB: 100, Processes: 10, DiskMB: 20},
 			}, {
 				Source: "agent", Key: "expert", Agent: &agent.AgentSource{Agent: "support", Description: "Knows it all."},
+			}, {
+				Source: "web_search", Key: "brave", WebSearch: &agent.WebSearchSource{Provider: "brave", Auth: &agent.ToolAuth{Type: "header", Header: "X-Subscription-Token", Secret: "brave-key"}},
+			}, {
+				Source: "web_search", Key: "own", WebSearch: &agent.WebSearchSource{
+					Provider: "searxng", BaseURL: "https://search.example.com/", Auth: &agent.ToolAuth{Type: "basic", Username: "me", Secret: "search-key"},
+				},
 			}},
 			Limits: agent.Limits{MaxToolCalls: 3, MaxParallelTools: 2, MaxWallClockMS: 60000, MaxTotalOutputTokens: 1000, MaxCostUSD: 0.5},
 			Execution: agent.Execution{
@@ -318,7 +333,7 @@ belay.yaml: document 2, line 11, column 1: confg: unknown field, did you mean co
 belay.yaml: document 2, line 13, column 3: config.modle: unknown field, did you mean model?
 belay.yaml: document 2, line 13, column 3: config.model: is required
 belay.yaml: document 2, line 14, column 16: config.temperature: must be between 0 and 2
-belay.yaml: document 2, line 16, column 14: config.tools[0].source: must be function, openapi, mcp, sandbox, agent
+belay.yaml: document 2, line 16, column 14: config.tools[0].source: must be function, openapi, mcp, sandbox, agent, memory, question, web_search
 belay.yaml: document 2, line 16, column 26: config.tools[0].key: is required
 belay.yaml: document 2, line 17, column 45: config.tools[1].names[1]: must be 1 to 64 of a-z, A-Z, 0-9, - and _
 belay.yaml: document 2, line 19, column 21: config.limits.max_tool_calls: must be 0 or more
@@ -464,7 +479,7 @@ func TestTheDemoIsValid(t *testing.T) {
 	for _, a := range m.Agents {
 		keys = append(keys, a.Key)
 	}
-	if len(m.Models) != 1 || m.Models[0].BaseURL != "http://127.0.0.1:8090/v1" || !reflect.DeepEqual(keys, []string{"demo", "slow", "deaf", "approve", "shell", "boss"}) {
+	if len(m.Models) != 1 || m.Models[0].BaseURL != "http://127.0.0.1:8090/v1" || !reflect.DeepEqual(keys, []string{"demo", "slow", "deaf", "approve", "shell", "boss", "ask", "memory"}) {
 		t.Errorf("models %+v, agents %v", m.Models, keys)
 	}
 	s := newFakeStore()

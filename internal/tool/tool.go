@@ -64,6 +64,7 @@ func NewStream[In, Out any](name, description string, f func(ctx context.Context
 	for _, o := range options {
 		o(&t)
 	}
+	t.Check = func(arguments []byte) error { return match(resolved, arguments) }
 	stream := func(ctx context.Context, arguments []byte, emit func(string)) (string, error) {
 		in, err := decode[In](resolved, arguments)
 		if err != nil {
@@ -83,12 +84,8 @@ func NewStream[In, Out any](name, description string, f func(ctx context.Context
 }
 
 func decode[In any](schema *jsonschema.Resolved, arguments []byte) (in In, err error) {
-	var loose any
-	if err := json.Unmarshal(arguments, &loose); err != nil {
-		return in, fmt.Errorf("the arguments are not JSON: %w", err)
-	}
-	if err := schema.Validate(loose); err != nil {
-		return in, fmt.Errorf("the arguments do not match the tool's schema: %w", err)
+	if err := match(schema, arguments); err != nil {
+		return in, err
 	}
 	return in, json.Unmarshal(arguments, &in)
 }
@@ -142,9 +139,14 @@ func (b Toolbox) Open(ctx context.Context, session agent.Session, refs []agent.T
 	return out, nil
 }
 
+// bind makes a source's tool the agent's: every tool has its arguments checked,
+// and a question, which a person answers anyway, is not asked for approval too.
 func bind(t agent.Tool, ref agent.ToolRef) agent.Tool {
 	t.Source = ref.Key
-	if ref.Approval == "always" {
+	if t.Check == nil {
+		t.Check = matching(t.Spec.Parameters)
+	}
+	if ref.Approval == "always" && t.Asks == "" {
 		t.Asks = agent.ActionApproval
 	}
 	if ref.TimeoutMS > 0 {
@@ -158,16 +160,22 @@ type Functions []agent.Tool
 
 // Open implements Source. A ref without names means all functions.
 func (f Functions) Open(_ context.Context, _ agent.Session, ref agent.ToolRef) ([]agent.Tool, error) {
-	if len(ref.Names) == 0 {
-		return f, nil
+	return choose(f, ref.Names, ref.Source)
+}
+
+// choose returns the tools of these names, all where there are none; a name that
+// the source does not have is a fault of the ref's names.
+func choose(tools []agent.Tool, names []string, source string) ([]agent.Tool, error) {
+	if len(names) == 0 {
+		return tools, nil
 	}
 	var out []agent.Tool
-	for k, n := range ref.Names {
-		i := slices.IndexFunc(f, func(t agent.Tool) bool { return t.Spec.Name == n })
+	for k, n := range names {
+		i := slices.IndexFunc(tools, func(t agent.Tool) bool { return t.Spec.Name == n })
 		if i < 0 {
-			return nil, &agent.FieldError{Field: fmt.Sprintf("names[%d]", k), Message: fmt.Sprintf("there is no function %q", n)}
+			return nil, &agent.FieldError{Field: fmt.Sprintf("names[%d]", k), Message: fmt.Sprintf("there is no %s %q", source, n)}
 		}
-		out = append(out, f[i])
+		out = append(out, tools[i])
 	}
 	return out, nil
 }

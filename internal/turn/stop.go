@@ -145,8 +145,8 @@ func (e *Engine) findEither(ctx context.Context, q StopRequest) (agent.Found, er
 // mayWithdraw says whether a stop also answers the turn's open requests "no":
 // questions may be by whoever may stop, approvals only by who may approve.
 func (e *Engine) mayWithdraw(ctx context.Context, p agent.Principal, f agent.Found) (bool, error) {
-	if p.Can(agent.PermAgentApprove) || f.State != agent.SlotWaiting {
-		return p.Can(agent.PermAgentApprove), nil
+	if p.Can(agent.PermAgentApprove) {
+		return true, nil
 	}
 	actions, err := e.store.Actions(ctx, f.Lease.Turn)
 	for _, a := range actions {
@@ -209,49 +209,4 @@ func (e *Engine) awaitClose(ctx context.Context, l agent.Lease) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// Decide answers an action; a turn that waits for nothing more goes on, on any
-// node. Approvals need agent.approve, questions the session.
-//
-// Errors: agent.ErrNotFound, agent.ErrForbidden, agent.DecidedError with the
-// decision that stands (an equal one is no error), agent.FieldError for a word
-// that does not go with the action, agent.ErrUnavailable.
-func (e *Engine) Decide(ctx context.Context, p agent.Principal, d agent.Decision) (agent.Action, error) {
-	a, s, err := e.store.Action(ctx, d.Action)
-	if err != nil {
-		return agent.Action{}, err
-	}
-	if err := mayDecide(p, a, s); err != nil {
-		return agent.Action{}, err
-	}
-	if d.Type != "" && d.Type != a.Type {
-		return agent.Action{}, &agent.FieldError{Field: "decision", Message: wordsFor[a.Type]}
-	}
-	d.By = p.ID
-	a, queued, err := e.store.Decide(ctx, d)
-	if queued {
-		poke(e.pokeClaim)
-		e.notify(agent.Hint{Kind: agent.HintQueue})
-	}
-	return a, err
-}
-
-// wordsFor says which decisions there are about an action.
-var wordsFor = map[agent.ActionType]string{
-	agent.ActionApproval: "must be approve or reject: this is an approval",
-	agent.ActionQuestion: "must be answer or reject: this is a question",
-}
-
-func mayDecide(p agent.Principal, a agent.Action, s agent.Session) error {
-	if s.Project != p.Project {
-		return agent.ErrNotFound
-	}
-	if a.Type == agent.ActionApproval {
-		if !p.Can(agent.PermAgentApprove) {
-			return agent.ErrForbidden
-		}
-		return nil
-	}
-	return p.MayAct(s)
 }

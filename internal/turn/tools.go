@@ -57,21 +57,34 @@ func (r *run) addResults(ctx context.Context, h *history, calls []agent.Call, jo
 	return nil
 }
 
-// sortCalls finds the calls' tools. A call of a tool that isn't there, or that
-// needs a person, is no job to start: the first is answered, the second asked.
+// sortCalls finds the calls' tools. A call that needs a person is asked about,
+// not started.
 func (r *run) sortCalls(box toolbox, calls []agent.Call) (jobs []*job, asks []*job) {
 	for _, c := range calls {
-		t, ok := box[c.Name]
-		if ok && t.Asks != "" {
+		t := box.tool(c)
+		if t.Asks != "" {
 			asks = append(asks, &job{call: c, tool: t})
 			continue
-		}
-		if !ok {
-			t = unknownTool(c.Name)
 		}
 		jobs = append(jobs, &job{call: c, tool: t})
 	}
 	return jobs, asks
+}
+
+// tool finds the tool of a call. In place of one that isn't there, or that would
+// not take the arguments, it is one that says so: nobody is asked about those.
+func (b toolbox) tool(c agent.Call) agent.Tool {
+	t, ok := b[c.Name]
+	if !ok {
+		return unknownTool(c.Name)
+	}
+	if t.Check == nil {
+		return t
+	}
+	if err := t.Check(c.Arguments); err != nil {
+		return agent.Tool{Source: t.Source, Abortable: true, Call: func(context.Context, []byte) (string, error) { return "", err }}
+	}
+	return t
 }
 
 // unknownTool answers a call of a tool that the agent does not have.
@@ -323,14 +336,22 @@ func (r *run) resume(ctx context.Context, box toolbox, h *history) error {
 	return r.addResults(ctx, h, h.open, jobs, waiting)
 }
 
+// What a model reads of a call that a person did not agree to, or did not answer.
+var (
+	refusals = map[agent.ActionType]string{
+		agent.ActionApproval: "A person refused this call.",
+		agent.ActionQuestion: "The person did not want to answer.",
+	}
+	unanswered = map[agent.ActionType]string{
+		agent.ActionApproval: "Nobody approved this call: the request was %s.",
+		agent.ActionQuestion: "Nobody answered: the question was %s.",
+	}
+)
+
 // decided says what is to become of an open call: a job to run, a job that has
 // its result already, or more waiting.
 func decided(box toolbox, c agent.Call, actions []agent.Action, started bool) (jb *job, waiting bool) {
-	t, ok := box[c.Name]
-	if !ok {
-		t = unknownTool(c.Name)
-	}
-	jb = &job{call: c, tool: t}
+	jb = &job{call: c, tool: box.tool(c)}
 	done := func(o agent.ToolOutcome, text string) (*job, bool) {
 		jb.result = agent.ToolFinished{CallID: c.ID, Name: c.Name, Outcome: o, Output: text}
 		return jb, false
@@ -339,7 +360,10 @@ func decided(box toolbox, c agent.Call, actions []agent.Action, started bool) (j
 		return done(agent.ToolUnconfirmed, agent.OutputUnconfirmed)
 	}
 	i := slices.IndexFunc(actions, func(a agent.Action) bool { return a.CallID == c.ID })
-	if i < 0 {
+	switch {
+	case i < 0 && jb.tool.Asks != "":
+		return done(agent.ToolAborted, textNotRun) // nobody was asked, so nobody agreed
+	case i < 0:
 		return jb, false
 	}
 	switch a := actions[i]; a.State {
@@ -347,13 +371,14 @@ func decided(box toolbox, c agent.Call, actions []agent.Action, started bool) (j
 		return nil, true
 	case agent.ActionApproved:
 		if a.Type == agent.ActionQuestion {
-			return done(agent.ToolSuccess, a.Answer)
+			return done(agent.ToolSuccess, cut(a.Answer))
 		}
 		jb.call.Arguments = a.Arguments
+		jb.tool = box.tool(jb.call) // they may have been edited
 		return jb, false
 	case agent.ActionDenied:
-		return done(agent.ToolError, strings.TrimSpace("A person refused this call. "+a.Answer))
+		return done(agent.ToolError, cut(strings.TrimSpace(refusals[a.Type]+" "+a.Answer)))
 	default:
-		return done(agent.ToolError, "Nobody approved this call: the request was "+string(a.State)+".")
+		return done(agent.ToolError, fmt.Sprintf(unanswered[a.Type], a.State))
 	}
 }

@@ -636,7 +636,7 @@ type TextDeltaEvent = json.RawMessage
 // Tokens defines model for Tokens.
 type Tokens = agent.Tokens
 
-// ToolAuth How calls to a tool's server prove who they are.
+// ToolAuth How calls to a tool's server prove who they are. Brave takes type header (X-Subscription-Token), Tavily type bearer.
 type ToolAuth = agent.ToolAuth
 
 // ToolFinishedEvent defines model for ToolFinishedEvent.
@@ -666,6 +666,9 @@ type TurnStartedEvent = json.RawMessage
 
 // TurnStoppingEvent defines model for TurnStoppingEvent.
 type TurnStoppingEvent = json.RawMessage
+
+// WebSearchSource Who answers web searches. Of source web_search, and of no other.
+type WebSearchSource = agent.WebSearchSource
 
 // AgentKey defines model for AgentKey.
 type AgentKey = string
