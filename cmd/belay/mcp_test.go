@@ -94,7 +94,7 @@ func (c *cluster) apply(documents string) {
 // not; the call is aborted and the history valid.
 func TestStopReachesAnMCPServer(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, 2)
+	c := newCluster(t, 2, loopback)
 	m := newMCPServer(t)
 	c.apply(fmt.Sprintf(`
 kind: agent

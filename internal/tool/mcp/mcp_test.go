@@ -103,7 +103,9 @@ func TestStopReachesTheServerAndEndsTheCall(t *testing.T) {
 			if d := time.Since(asked); d > promise/4 || err == nil {
 				t.Errorf("%s: the call ended after %v: %v", mode, d, err)
 			}
+			ended := time.Since(asked)
 			x.told(mode, i+1, asked)
+			t.Logf("%s: the call ended after %v, the server knew after %v at most", mode, ended, time.Since(asked))
 			if got := call(t, box["echo"], `{"text":"next"}`); got != "next" {
 				t.Errorf("the next call after %s: %q", mode, got)
 			}
