@@ -352,9 +352,10 @@ func TestNoErrorHoldsASecretOrAnAddress(t *testing.T) {
 func TestDocumentsThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	const head = "openapi: 3.0.0\ninfo: {title: t, version: v}\nservers: [{url: http://x}]\n"
-	bomb := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
+	var bomb strings.Builder
+	bomb.WriteString("a: &a [x,x,x,x,x,x,x,x,x,x]\n")
 	for c := 'b'; c < 'k'; c++ {
-		bomb += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.Repeat("*"+string(c-1)+",", 10))
+		bomb.WriteString(fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.Repeat("*"+string(c-1)+",", 10)))
 	}
 	for name, tc := range map[string]struct{ document, field, want string }{
 		"no YAML":               {"{", "openapi.document", "it is no OpenAPI document"},
@@ -368,7 +369,7 @@ func TestDocumentsThatCannotBeUsed(t *testing.T) {
 		"a lost reference":      {head + "paths: {/x: {get: {parameters: [{$ref: '#/components/parameters/P'}], responses: {}}}}\n", "openapi.document", "it is no OpenAPI document"},
 		"a file":                {head + "paths: {/x: {get: {parameters: [{$ref: '/etc/passwd'}], responses: {}}}}\n", "openapi.document", "it is no OpenAPI document"},
 		"another's":             {head + "paths: {/x: {get: {parameters: [{$ref: 'http://169.254.169.254/p'}], responses: {}}}}\n", "openapi.document", "it is no OpenAPI document"},
-		"aliases without end":   {bomb, "openapi.document", "can't be used"},
+		"aliases without end":   {bomb.String(), "openapi.document", "can't be used"},
 		"too large":             {head + strings.Repeat("# x\n", 1<<19), "openapi.document", "larger than 2 MiB"},
 		"no server":             {strings.Replace(head, "servers: [{url: http://x}]\n", "", 1) + "paths: {/x: {get: {responses: {}}}}\n", "openapi.base_url", "is required"},
 		"a server of no scheme": {strings.Replace(head, "http://x", "/v1", 1) + "paths: {/x: {get: {responses: {}}}}\n", "openapi.base_url", "is required"},

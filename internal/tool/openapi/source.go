@@ -121,17 +121,18 @@ func pick(all []*operation, names []string) ([]*operation, error) {
 
 func someOf(all []*operation) string {
 	const most = 20
-	text := "it has "
+	var text strings.Builder
+	text.WriteString("it has ")
 	for i, op := range all[:min(len(all), most)] {
 		if i > 0 {
-			text += ", "
+			text.WriteString(", ")
 		}
-		text += op.spec.Name
+		text.WriteString(op.spec.Name)
 	}
 	if len(all) > most {
-		text += fmt.Sprintf(" and %d more", len(all)-most)
+		text.WriteString(fmt.Sprintf(" and %d more", len(all)-most))
 	}
-	return text
+	return text.String()
 }
 
 // baseURL is what the paths of the operations are below. Where a document from
