@@ -64,12 +64,15 @@ func TestCommandsOnAFreshDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, step := range []struct{ args, want string }{
-		{"--dry-run", "created"}, {"", "created"}, {"", "unchanged"},
+		{"--dry-run", " created"}, {"", " created"}, {"", " unchanged"},
 	} {
 		args := append([]string{"apply", "-f", file}, strings.Fields(step.args)...)
 		if out, err := belay(t, args...); err != nil || strings.Count(out, step.want) != 2 {
 			t.Errorf("apply %s: %q, %v", step.args, out, err)
 		}
+	}
+	if out, err := belay(t, "apply", "-f", file); err != nil || out != "model m unchanged\nagent a unchanged, version 1\n" {
+		t.Errorf("apply: %q, %v", out, err)
 	}
 	if out, err := belay(t, "doctor"); err != nil || strings.Contains(out, "FAIL") || strings.Count(out, "ok ") < 5 {
 		t.Errorf("doctor: %v\n%s", err, out)

@@ -84,6 +84,9 @@ func checkTools(ctx context.Context, s *settings, stored sharedTools, project st
 	defer servers.Close()
 	box := toolbox(shared, nil, guard, servers, s.newSandbox(slog.New(slog.DiscardHandler)))
 	return m.CheckTools(func(ref agent.ToolRef) error {
+		if ref.MCP != nil && len(ref.MCP.Command) > 0 {
+			return nil // a program of the nodes' machines, which this one need not have
+		}
 		source, ok := box[ref.Source]
 		if !ok {
 			return &agent.FieldError{Field: "source", Message: fmt.Sprintf("there is no source %q", ref.Source)}

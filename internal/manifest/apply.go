@@ -242,3 +242,12 @@ func equal(a, b any) (bool, error) {
 	y, err := json.Marshal(b)
 	return bytes.Equal(x, y), err
 }
+
+// String says it in one line: agent support created, version 1.
+func (c Change) String() string {
+	s := fmt.Sprintf("%s %s %s", c.Kind, c.Key, c.Action)
+	if c.Version > 0 {
+		s += fmt.Sprintf(", version %d", c.Version)
+	}
+	return s
+}
