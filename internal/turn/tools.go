@@ -208,6 +208,8 @@ func (r *run) runJob(ctx context.Context, jb *job) {
 	f.Child = jb.asking.ended()
 	jb.result = f
 	r.journal.emit(f)
+	r.e.log.Info("tool ended", "session_id", r.lease.Session, "turn_id", r.lease.Turn, "tool", f.Name, "source", jb.tool.Source,
+		"outcome", f.Outcome, "ms", f.DurationMS) // what it was given and what it said is in the journal alone
 }
 
 // judge says how a call ended.
