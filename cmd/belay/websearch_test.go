@@ -86,7 +86,7 @@ func TestWebSearchThatCannotBeUsedSaysSo(t *testing.T) {
 	c.agent("search", map[string]any{"model": "demo", "tools": []any{ref}})
 	end := c.stream(0, "search", "hello", nil).rest()
 	want(t, "end", end.Type, "response.failed")
-	if said := c.nodes[0].out.String(); !strings.Contains(said, "tools[0].web_search.auth.secret: this node keeps no secrets") {
+	if said := c.nodes[0].out.String(); !strings.Contains(said, "tools[0].web_search.auth.secret: there is no shared tool") {
 		t.Error("the log does not say why")
 	}
 	delete(ref["web_search"].(map[string]any), "auth")
