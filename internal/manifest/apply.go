@@ -130,23 +130,31 @@ type plan struct {
 	agents  []agent.Agent
 }
 
-func (p *plan) model(ctx context.Context, stored map[string]agent.Model, m agent.Model) error {
-	c := Change{Kind: kindModel, Key: m.Key, Action: Created}
-	if old, ok := stored[m.Key]; ok {
-		same, err := p.sameModel(ctx, old, m)
+// compare notes what is to become of a thing, and reports whether it is to be
+// written: it is not stored, or not the same.
+func (p *plan) compare(kind, key string, stored bool, same func() (bool, error)) (write bool, err error) {
+	c := Change{Kind: kind, Key: key, Action: Created}
+	if stored {
+		ok, err := same()
 		if err != nil {
-			return err
+			return false, err
 		}
 		c.Action = Updated
-		if same {
+		if ok {
 			c.Action = Unchanged
 		}
 	}
-	if c.Action != Unchanged {
+	p.changes = append(p.changes, c)
+	return c.Action != Unchanged, nil
+}
+
+func (p *plan) model(ctx context.Context, stored map[string]agent.Model, m agent.Model) error {
+	old, ok := stored[m.Key]
+	write, err := p.compare(kindModel, m.Key, ok, func() (bool, error) { return p.sameModel(ctx, old, m) })
+	if write {
 		p.models = append(p.models, m)
 	}
-	p.changes = append(p.changes, c)
-	return nil
+	return err
 }
 
 // sameModel reports whether a model is stored as it should be. A stored API key
@@ -164,22 +172,12 @@ func (p *plan) sameModel(ctx context.Context, old, m agent.Model) (bool, error) 
 }
 
 func (p *plan) tool(ctx context.Context, stored map[string]agent.SharedTool, t agent.SharedTool) error {
-	c := Change{Kind: kindTool, Key: t.Key, Action: Created}
-	if old, ok := stored[t.Key]; ok {
-		same, err := p.sameTool(ctx, old, t)
-		if err != nil {
-			return err
-		}
-		c.Action = Updated
-		if same {
-			c.Action = Unchanged
-		}
-	}
-	if c.Action != Unchanged {
+	old, ok := stored[t.Key]
+	write, err := p.compare(kindTool, t.Key, ok, func() (bool, error) { return p.sameTool(ctx, old, t) })
+	if write {
 		p.tools = append(p.tools, t)
 	}
-	p.changes = append(p.changes, c)
-	return nil
+	return err
 }
 
 // sameTool reports whether a tool is stored as it should be. A stored secret
