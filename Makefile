@@ -49,11 +49,12 @@ lint: ## gofmt, vet, staticcheck and go fix; all must be silent
 generate: ## write the generated files anew
 	$(GO) generate ./...
 
-bench: build ## measure the promises: stop, start and load
+bench: build ## measure the promises: stop, start, load and tools
 	@.ci/install run
 	./bin/belay bench stop $(ARGS)
 	./bin/belay bench start $(ARGS)
 	./bin/belay bench load $(ARGS)
+	./bin/belay bench tools $(ARGS)
 
 clean: ## remove what was built
 	rm -rf bin

@@ -53,18 +53,19 @@ type benchOptions struct {
 	json           bool
 	timeout        time.Duration
 	rate           int
+	tools          *benchTools // nil: the bench is not that of tools
 }
 
 func benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure the promises: stop, start and load",
+		Short: "Measure the promises: stop, start, load and tools",
 		Long: `Measure the promises of Belay. Without --url a bench starts all it needs on this
 machine: a private Postgres, a model, two nodes. It ends them when it is done or
 interrupted. Everything then shares the machine's cores: the figures are what is
 left for Belay beside its load.`,
 	}
-	c.AddCommand(benchStopCommand(), benchStartCommand(), benchLoadCommand())
+	c.AddCommand(benchStopCommand(), benchStartCommand(), benchLoadCommand(), benchToolsCommand())
 	return c
 }
 
@@ -176,7 +177,12 @@ func (o *benchOptions) run(ctx context.Context, run func(context.Context, *bench
 	env.Say = func(format string, a ...any) { fmt.Fprintf(errs, "bench: "+format+"\n", a...) }
 	var ends ends
 	defer func() { err = errors.Join(err, ends.run()) }()
-	if o.url == "" || o.modelListen != "" {
+	switch {
+	case o.tools != nil:
+		if err := o.tools.start(ctx, env, &ends); err != nil {
+			return err
+		}
+	case o.url == "" || o.modelListen != "":
 		if err := ends.model(ctx, env, cmp.Or(o.modelListen, "127.0.0.1:0"), o.rate); err != nil {
 			return err
 		}
@@ -289,14 +295,18 @@ func (o *benchOptions) ownCluster(ctx context.Context, env *bench.Env, ends *end
 	}
 	s := &settings{DatabaseURL: srv.URL()}
 	env.Agent = benchAgent
-	if env.Token, err = benchSeed(ctx, s, env.ModelURL); err != nil {
+	file, vars, extra := benchManifest, map[string]string{"BENCH_MODEL_URL": env.ModelURL}, []string(nil)
+	if o.tools != nil {
+		file, extra = o.tools.manifest(vars), o.tools.environment()
+	}
+	if env.Token, err = benchSeed(ctx, s, file, vars); err != nil {
 		return err
 	}
 	env.DatabaseCPU = func() time.Duration { return bench.TreeCPU(postmaster(srv.Dir())) }
 	env.Notes = append(env.Notes, "Postgres is the bench's own, on disk in "+srv.Dir()+", with default settings (fsync on)")
 	env.Open = func(ctx context.Context, push bool) (*bench.Pair, error) {
 		env.Say("starting two nodes, push %v", push)
-		return benchNodes(ctx, srv.URL(), push)
+		return benchNodes(ctx, srv.URL(), push, extra)
 	}
 	return measureDatabase(ctx, env, srv.URL(), ends)
 }
@@ -309,8 +319,8 @@ func postmaster(dir string) int {
 	return pid
 }
 
-// benchSeed makes the bench's model, agent and token.
-func benchSeed(ctx context.Context, s *settings, modelURL string) (token string, err error) {
+// benchSeed makes the bench's model, agents and token.
+func benchSeed(ctx context.Context, s *settings, file string, vars map[string]string) (token string, err error) {
 	store, err := openStore(ctx, s, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return "", err
@@ -320,7 +330,7 @@ func benchSeed(ctx context.Context, s *settings, modelURL string) (token string,
 	if err != nil {
 		return "", err
 	}
-	m, err := manifest.Parse("bench.yaml", strings.NewReader(benchManifest), map[string]string{"BENCH_MODEL_URL": modelURL})
+	m, err := manifest.Parse("bench.yaml", strings.NewReader(file), vars)
 	if err != nil {
 		return "", err
 	}
@@ -330,8 +340,9 @@ func benchSeed(ctx context.Context, s *settings, modelURL string) (token string,
 	return createToken(ctx, store, agent.Token{Project: project, Name: "bench", Permissions: agent.Permissions})
 }
 
-// benchNodes starts two nodes as processes of this program.
-func benchNodes(ctx context.Context, database string, push bool) (*bench.Pair, error) {
+// benchNodes starts two nodes as processes of this program; extra is more of
+// their environment.
+func benchNodes(ctx context.Context, database string, push bool, extra []string) (*bench.Pair, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -355,6 +366,7 @@ func benchNodes(ctx context.Context, database string, push bool) (*bench.Pair, e
 	for i := range nodes {
 		env := append(os.Environ(), "BELAY_DATABASE_URL="+database, "BELAY_ADDR=127.0.0.1:0", "BELAY_PUSH="+mode,
 			"BELAY_NODE=bench-"+strconv.Itoa(i+1), "BELAY_LOG_LEVEL=info", "BELAY_SECRET_KEY=", "BELAY_OUTBOUND_ALLOW=")
+		env = append(env, extra...) // the last of a name counts
 		if nodes[i], err = bench.StartNode(ctx, exe, []string{"serve"}, env); err != nil {
 			return nil, errors.Join(err, stop())
 		}

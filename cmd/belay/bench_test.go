@@ -86,6 +86,46 @@ func TestBenchStopMeasuresAClusterOfItsOwn(t *testing.T) {
 	}
 }
 
+func TestBenchToolsMeasuresAClusterOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"unconfined", "off"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			cmd, out, errs, check := benchProcess(t, "tools", "--n", "2", "--json")
+			cmd.Env = append(cmd.Env, "BELAY_SANDBOX="+how)
+			if err := cmd.Run(); err != nil {
+				t.Fatalf("%v\n%s%s", err, errs, out)
+			}
+			check()
+			var r bench.Report
+			if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+				t.Fatalf("%v in %s", err, out)
+			}
+			rows := map[string]bench.Row{}
+			for _, row := range r.Rows {
+				rows[row.Name] = row
+			}
+			for _, what := range []string{"same node", "other node"} {
+				if row := rows["HTTP tool: stop to upstream closed, "+what]; row.N != 2 || row.P50 == nil || *row.P50 <= 0 {
+					t.Errorf("HTTP tool, %s: %+v", what, row)
+				}
+			}
+			sandboxed := how != "off"
+			for _, what := range []string{"sandbox: stop to 50 processes gone, same node", "added by the sandbox", "resident memory gained in 2s, a flood of stdout"} {
+				if _, ok := rows[what]; ok != sandboxed {
+					t.Errorf("%q is in the report: %v", what, ok)
+				}
+			}
+			if said := strings.Contains(strings.Join(r.Notes, "\n"), "sandbox not measured"); said == sandboxed {
+				t.Errorf("notes: %q", r.Notes)
+			}
+			if row := rows["stops missed"]; row.Value == nil || *row.Value != 0 || len(r.Misses) > 0 {
+				t.Errorf("missed: %q", r.Misses)
+			}
+		})
+	}
+}
+
 // signs passes a stream on to a buffer and tells when it has said a word.
 type signs struct {
 	word string
@@ -135,6 +175,8 @@ func TestBenchRefusesWhatCannotBeMeant(t *testing.T) {
 		"stop --rate 0":                             "--rate must be 1 to 1000, not 0",
 		"stop --cancel-url http://x":                "go with --url",
 		"start --url http://x --token=":             "--token",
+		"tools --n 0":                               "--n must be 1 to 10000, not 0",
+		"tools --url http://x --token abc":          "of the bench's own",
 		"load --turns 0":                            "--turns must be 1 to 20000, not 0",
 		"load --window 1ms":                         "--window must be 1s to 5m, not 1ms",
 		"load --url http://127.0.0.1:1 --token abc": "--model-listen",

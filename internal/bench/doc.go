@@ -1,6 +1,7 @@
 // Package bench measures the promises of Belay against a running cluster: how
 // long a stop takes to reach the provider's connection, what Belay adds to the
-// time to the first text, and what many streaming turns cost.
+// time to the first text, what many streaming turns cost, and how long a stop
+// takes to end a tool.
 //
 // The provider is a Model in the measuring process, so that the moment at which
 // it sees its connection close is read from the same monotonic clock as the

@@ -19,6 +19,8 @@ type Env struct {
 	Model    *Model
 	ModelURL string
 	Input    string
+	// UpstreamURL is the base URL of the Upstream behind the agents' HTTP tool.
+	UpstreamURL string
 
 	// Hints returns n commit + NOTIFY round trips of the database alone; nil: not
 	// measured, and neither is Disk.

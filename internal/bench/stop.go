@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -167,9 +168,10 @@ func (s *stopRun) batches(ctx context.Context, pair *Pair, paths []*stopTimes, a
 
 // stopTurn is a turn that streams.
 type stopTurn struct {
-	call   *Call // nil: of a model that is not ours
+	closed <-chan time.Time // gets the moment at which what runs was seen to end; nil: it can't be seen
 	f      *Follower
 	cancel context.CancelFunc
+	what   string // that runs, for people; empty: the provider's connection
 	via    string
 	into   *stopTimes
 }
@@ -185,7 +187,11 @@ func (s *stopRun) begin(ctx context.Context, node string) (stopTurn, error) {
 	}
 	select {
 	case <-f.First():
-		return stopTurn{call: call, f: f, cancel: cancel}, nil
+		t := stopTurn{f: f, cancel: cancel}
+		if call != nil {
+			t.closed = call.Closed()
+		}
+		return t, nil
 	case <-f.Done():
 		cancel()
 		return stopTurn{}, fmt.Errorf("a turn ended before its first text: %+v", f.End())
@@ -220,12 +226,12 @@ func (s *stopRun) stop(ctx context.Context, t stopTurn, via string, into *stopTi
 		return
 	}
 	var closed time.Duration
-	if t.call != nil {
+	if t.closed != nil {
 		select {
-		case at := <-t.call.Closed():
+		case at := <-t.closed:
 			closed = at.Sub(sent)
 		case <-time.After(missed):
-			s.miss(ctx, "the provider's connection was not closed within %s of a stop", missed)
+			s.miss(ctx, "%s not ended within %s of a stop", cmp.Or(t.what, "the provider's connection was"), missed)
 			return
 		}
 	}
@@ -236,13 +242,13 @@ func (s *stopRun) stop(ctx context.Context, t stopTurn, via string, into *stopTi
 		return
 	}
 	end := t.f.End()
-	if !end.Cancelled || end.Kept != t.f.Deltas() && t.call != nil {
+	if !end.Cancelled || end.Kept != t.f.Deltas() && t.closed != nil {
 		s.miss(ctx, "a stopped stream of %d chunks ended %+v", t.f.Deltas(), end)
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t.call != nil {
+	if t.closed != nil {
 		into.closed = append(into.closed, closed)
 	}
 	into.answered = append(into.answered, answered)
