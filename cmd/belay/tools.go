@@ -20,7 +20,7 @@ import (
 
 // sharedTools is where shared tools and their secrets are. *postgres.Store is one.
 type sharedTools interface {
-	openapi.Shared
+	tool.Shared
 	tool.Secrets
 }
 
@@ -29,11 +29,11 @@ func toolbox(shared sharedTools, memories tool.MemoryStore, guard *outbound.Guar
 	box := tool.Toolbox{
 		agent.SourceFunction: tool.Demo(),
 		// A call is bounded by its tool's timeout, so the client has none.
-		agent.SourceOpenAPI:   openapi.New(openapi.Config{Client: guard.Client(0), Shared: shared, Secrets: shared}),
-		agent.SourceMCP:       servers,
+		agent.SourceOpenAPI:   tool.Sharing{Tools: shared, Source: openapi.New(openapi.Config{Client: guard.Client(0), Secrets: shared})},
+		agent.SourceMCP:       tool.Sharing{Tools: shared, Source: servers},
 		agent.SourceMemory:    tool.Memories{Store: memories},
 		agent.SourceQuestion:  tool.Questions{},
-		agent.SourceWebSearch: websearch.New(websearch.Config{Client: guard.Client(0), Secrets: shared}),
+		agent.SourceWebSearch: tool.Sharing{Tools: shared, Source: websearch.New(websearch.Config{Client: guard.Client(0), Secrets: shared})},
 	}
 	if sand != nil {
 		box[agent.SourceSandbox] = sand
@@ -47,7 +47,7 @@ type declared struct {
 	stored sharedTools
 }
 
-// Tool implements openapi.Shared.
+// Tool implements tool.Shared.
 func (d declared) Tool(ctx context.Context, project, key string) (agent.SharedTool, error) {
 	if t, ok := d.find(key); ok {
 		return t, nil

@@ -19,18 +19,20 @@ type ToolRef struct {
 	// same key says it.
 	OpenAPI *OpenAPISource `json:"openapi,omitempty" yaml:"openapi,omitempty"`
 
-	MCP *MCPSource `json:"mcp,omitempty" yaml:"mcp,omitempty"` // of SourceMCP, and of no other
+	MCP *MCPSource `json:"mcp,omitempty" yaml:"mcp,omitempty"` // of SourceMCP; nil: as with OpenAPI
 
 	Sandbox *SandboxSource `json:"sandbox,omitempty" yaml:"sandbox,omitempty"` // with source sandbox only; nil: its defaults
 
 	Agent *AgentSource `json:"agent,omitempty" yaml:"agent,omitempty"` // for SourceAgent only
 
-	WebSearch *WebSearchSource `json:"web_search,omitempty" yaml:"web_search,omitempty"` // of SourceWebSearch, and of no other
+	WebSearch *WebSearchSource `json:"web_search,omitempty" yaml:"web_search,omitempty"` // of SourceWebSearch; nil: as with OpenAPI
 }
 
 // Shared reports whether the ref leaves it to the project's shared tool of its
 // key to say what its source needs.
-func (t ToolRef) Shared() bool { return t.Source == SourceOpenAPI && t.OpenAPI == nil }
+func (t ToolRef) Shared() bool {
+	return slices.Contains(sharedSources, t.Source) && t.OpenAPI == nil && t.MCP == nil && t.WebSearch == nil
+}
 
 // Auth is how the ref's own block proves who calls; nil: it has none.
 func (t ToolRef) Auth() *ToolAuth {
@@ -85,7 +87,7 @@ const (
 var Sources = []string{SourceFunction, SourceOpenAPI, SourceMCP, SourceSandbox, SourceAgent, SourceMemory, SourceQuestion, SourceWebSearch}
 
 // sharedSources are those that a shared tool may have.
-var sharedSources = []string{SourceOpenAPI}
+var sharedSources = []string{SourceOpenAPI, SourceMCP, SourceWebSearch}
 
 func (v *checks) tool(prefix string, t ToolRef) {
 	v.that(slices.Contains(Sources, t.Source), prefix+"source", "must be "+strings.Join(Sources, ", "))
@@ -130,15 +132,19 @@ func (v *checks) openapi(prefix string, s *OpenAPISource) {
 // by its key. It keeps the secret that its calls, or those of others, prove
 // themselves with.
 type SharedTool struct {
-	Project string         `json:"-" yaml:"-"`
-	Key     string         `json:"key" yaml:"key"`
-	Source  string         `json:"source" yaml:"source"` // one of Sources, not function
-	OpenAPI *OpenAPISource `json:"openapi,omitempty" yaml:"openapi,omitempty"`
-	Secret  string         `json:"-" yaml:"secret,omitempty"` // kept encrypted, never returned
+	Project   string           `json:"-" yaml:"-"`
+	Key       string           `json:"key" yaml:"key"`
+	Source    string           `json:"source" yaml:"source"` // one of Sources, not function
+	OpenAPI   *OpenAPISource   `json:"openapi,omitempty" yaml:"openapi,omitempty"`
+	MCP       *MCPSource       `json:"mcp,omitempty" yaml:"mcp,omitempty"`
+	WebSearch *WebSearchSource `json:"web_search,omitempty" yaml:"web_search,omitempty"`
+	Secret    string           `json:"-" yaml:"secret,omitempty"` // kept encrypted, never returned
 }
 
 // Ref returns the ref that an agent would have to give in place of the tool.
-func (t SharedTool) Ref() ToolRef { return ToolRef{Source: t.Source, Key: t.Key, OpenAPI: t.OpenAPI} }
+func (t SharedTool) Ref() ToolRef {
+	return ToolRef{Source: t.Source, Key: t.Key, OpenAPI: t.OpenAPI, MCP: t.MCP, WebSearch: t.WebSearch}
+}
 
 // Validate returns the first fault of a SharedTool; fields are named below
 // prefix.
@@ -147,14 +153,18 @@ func (t SharedTool) Validate(prefix string) error {
 	v.key("key", t.Key)
 	v.that(slices.Contains(sharedSources, t.Source), "source", "must be "+strings.Join(sharedSources, ", "))
 	v.that(t.Source != SourceOpenAPI || t.OpenAPI != nil, "openapi", "is required: the document and how to reach the API")
+	v.that(t.Source != SourceMCP || t.MCP != nil, "mcp", "is required: the server's url or command")
+	v.that(t.Source != SourceWebSearch || t.WebSearch != nil, "web_search", "is required: the provider")
+	v.that(t.OpenAPI == nil || t.Source == SourceOpenAPI, "openapi", "belongs to source openapi")
 	v.openapi("openapi.", t.OpenAPI)
+	v.mcp("mcp", t.Ref())
+	v.webSearch("web_search", t.Ref())
 	return v.err
 }
 
 func (v *checks) mcp(field string, t ToolRef) {
 	m := t.MCP
 	v.that(m == nil || t.Source == SourceMCP, field, "is for source: mcp")
-	v.that(m != nil || t.Source != SourceMCP, field, "is required: the server's url or command")
 	if m == nil {
 		return
 	}

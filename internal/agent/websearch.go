@@ -25,7 +25,6 @@ var SearchProviders = []string{SearchSearXNG, SearchBrave, SearchTavily}
 func (v *checks) webSearch(field string, t ToolRef) {
 	s := t.WebSearch
 	v.that(s == nil || t.Source == SourceWebSearch, field, "belongs to source web_search")
-	v.that(s != nil || t.Source != SourceWebSearch, field, "is required: the provider")
 	if s == nil {
 		return
 	}

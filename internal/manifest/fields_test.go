@@ -23,8 +23,20 @@ const (
 // sourceRule is what a source must be.
 var sourceRule = "must be " + strings.Join(agent.Sources, ", ")
 
-// badFields holds bad values of every field of a document and what is said.
-var badFields = map[string]map[string]map[string]string{
+// badFields holds bad values of every field of a document and what is said. What
+// a shared tool's source needs is what an agent's own needs.
+var badFields = func() map[string]map[string]map[string]string {
+	all := ownBadFields
+	for path, values := range all["agent"] {
+		field := strings.TrimPrefix(path, "config.tools[0].")
+		if name, _, _ := strings.Cut(field, "."); name == "mcp" || name == "web_search" {
+			all["tool"][field] = values
+		}
+	}
+	return all
+}()
+
+var ownBadFields = map[string]map[string]map[string]string{
 	"model": {
 		"key":                  {"": noValue, "12": notText, "[a]": "must be text, not a list", "Upper": keyRule, "a b": keyRule, "-a": keyRule, strings.Repeat("a", 64): keyRule, `""`: "is required"},
 		"base_url":             {"": noValue, "12": notText, "x": "must be an http or https URL", "ftp://x": "must be an http or https URL", `"http://"`: "must be an http or https URL", `"http://%zz"`: "must be an http or https URL"},
@@ -42,7 +54,7 @@ var badFields = map[string]map[string]map[string]string{
 	},
 	"tool": {
 		"key":                   {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
-		"source":                {"": noValue, "1": notText, "function": "must be openapi", "opanapi": "must be openapi"},
+		"source":                {"": noValue, "1": notText, "function": "must be openapi, mcp, web_search", "opanapi": "must be openapi"},
 		"secret":                {"": noValue, "1": notText, "[]": "must be text, not a list"},
 		"openapi":               {"": noValue, "x": "must be a mapping, not text", "{}": "is required, or document_url", "{doc: x}": "unknown field"},
 		"openapi.document":      {"": noValue, "1": notText, "{}": "must be text, not a mapping", `""`: "is required, or document_url"},
@@ -139,6 +151,9 @@ func documentWith(kind, path, value string) string {
 	if strings.HasSuffix(path, "openapi.document_url") {
 		delete(right["openapi"], "document")
 	}
+	if name, _, _ := strings.Cut(path, "."); kind == "tool" && (name == "mcp" || name == "web_search") {
+		right["tool"] = map[string]string{"key": "a", "source": name}
+	}
 	if strings.HasPrefix(path, "config.tools[0].agent") {
 		right["tools"]["source"] = "agent"
 	}
@@ -190,7 +205,7 @@ func TestBadValuesOfEveryFieldAreToldByTheirField(t *testing.T) {
 				text := documentWith(kind, path, value)
 				got := faults(t, text)
 				// These are told with what they leave missing.
-				missing := strings.HasPrefix(value, "[{") || value == "{doc: x}" || strings.HasSuffix(path, "document_url") || path == "config.tools[0].mcp.command"
+				missing := strings.HasPrefix(value, "[{") || value == "{doc: x}" || strings.HasSuffix(path, "document_url") || strings.HasSuffix(path, "mcp.command")
 				if len(got) != 1 && !missing {
 					t.Errorf("%s: %d faults: %q", text, len(got), got)
 				}
@@ -265,7 +280,8 @@ func TestMissingFieldsAreTold(t *testing.T) {
 		"kind: agent\nkey: a\nconfig:\n  model: m\n  tools: [{source: function, key: a, openapi: {document: x}}]\n":       "config.tools[0].openapi: belongs to source openapi",
 		"kind: agent\nkey: a\nconfig:\n  model: m\n  tools: [{source: function}]\n":                                       "line 5, column 11: config.tools[0].key: is required",
 		model("a") + "api_key: x\napi_key_env: X\n":                                                                       "line 5, column 10: api_key: give api_key or api_key_env, not both",
-		tools("{source: web_search, key: a}"):                                                                             "config.tools[0].web_search: is required: the provider",
+		"kind: tool\nkey: a\nsource: web_search\n":                                                                        "line 1, column 1: web_search: is required: the provider",
+		"kind: tool\nkey: a\nsource: mcp\n":                                                                               "line 1, column 1: mcp: is required: the server's url or command",
 		tools("{source: function, key: a, web_search: {provider: searxng, base_url: http://x}}"):                          "config.tools[0].web_search: belongs to source web_search",
 		tools("{source: web_search, key: a, web_search: {provider: brave, auth: {type: bearer, secret: a}}}"):             "config.tools[0].web_search.auth.type: must be header",
 		tools("{source: web_search, key: a, web_search: {provider: tavily, auth: {type: header, header: X, secret: a}}}"): "config.tools[0].web_search.auth.type: must be bearer",

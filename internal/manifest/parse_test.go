@@ -63,6 +63,22 @@ source: openapi
 openapi: {document: a, base_url: http://x, auth: {type: basic, username: u, header: X-Key, secret: pets}}
 secret: s-1
 ---
+kind: tool
+key: tickets
+source: mcp
+mcp: {url: "https://mcp.example.com/", auth: {type: header, header: X-Key, username: u, secret: tickets}}
+secret: s-2
+---
+kind: tool
+key: local
+source: mcp
+mcp: {command: [serve], env: {LEVEL: debug}}
+---
+kind: tool
+key: web
+source: web_search
+web_search: {provider: searxng, base_url: "https://search.example.com/", auth: {type: header, header: X-Key, username: u, secret: tickets}}
+---
 kind: agent
 key: support
 name: Support
@@ -140,12 +156,19 @@ func TestParseReadsEveryField(t *testing.T) {
 	if !reflect.DeepEqual(m.Models, models) {
 		t.Errorf("models = %+v", m.Models)
 	}
+	key := &agent.ToolAuth{Type: "header", Header: "X-Key", Username: "u", Secret: "tickets"}
 	tools := []agent.SharedTool{{
 		Key: "pets", Source: "openapi", Secret: "s-1",
 		OpenAPI: &agent.OpenAPISource{
 			Document: "a", BaseURL: "http://x",
 			Auth: &agent.ToolAuth{Type: "basic", Username: "u", Header: "X-Key", Secret: "pets"},
 		},
+	}, {
+		Key: "tickets", Source: "mcp", Secret: "s-2", MCP: &agent.MCPSource{URL: "https://mcp.example.com/", Auth: key},
+	}, {
+		Key: "local", Source: "mcp", MCP: &agent.MCPSource{Command: []string{"serve"}, Env: map[string]string{"LEVEL": "debug"}},
+	}, {
+		Key: "web", Source: "web_search", WebSearch: &agent.WebSearchSource{Provider: "searxng", BaseURL: "https://search.example.com/", Auth: key},
 	}}
 	if !reflect.DeepEqual(m.Tools, tools) {
 		t.Errorf("tools = %+v", m.Tools)
@@ -197,7 +220,12 @@ func TestParseReadsEveryField(t *testing.T) {
 func TestTheWholeExampleIsWhole(t *testing.T) {
 	t.Parallel()
 	m := parse(t, whole)
-	for _, v := range []any{m.Models[0], m.Tools[0], m.Agents[0].Draft} {
+	var tools []reflect.Value
+	for _, v := range m.Tools {
+		tools = append(tools, reflect.ValueOf(v))
+	}
+	nonZero(t, "SharedTool", tools...)
+	for _, v := range []any{m.Models[0], m.Agents[0].Draft} {
 		nonZero(t, reflect.TypeOf(v).Name(), reflect.ValueOf(v))
 	}
 }

@@ -349,7 +349,7 @@ type LifecycleEvent = json.RawMessage
 // Limits Zero is the default. A limit that is reached ends the turn with stop_reason limit and keeps the answer.
 type Limits = agent.Limits
 
-// MCPSource Where an MCP server is. Either url or command, and only with source mcp.
+// MCPSource Where an MCP server is, either url or command. Of source mcp; left out, the project's shared tool of the same key says it.
 type MCPSource = agent.MCPSource
 
 // McpArgumentsDeltaEvent defines model for McpArgumentsDeltaEvent.
@@ -667,7 +667,7 @@ type TurnStartedEvent = json.RawMessage
 // TurnStoppingEvent defines model for TurnStoppingEvent.
 type TurnStoppingEvent = json.RawMessage
 
-// WebSearchSource Who answers web searches. Of source web_search, and of no other.
+// WebSearchSource Who answers web searches. Of source web_search; left out, the project's shared tool of the same key says it.
 type WebSearchSource = agent.WebSearchSource
 
 // AgentKey defines model for AgentKey.

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/belayrun/belay/internal/agent"
+	"github.com/belayrun/belay/internal/tool"
 	"github.com/belayrun/belay/internal/tool/openapi"
 )
 
@@ -44,12 +45,12 @@ func (s shelf) Secret(_ context.Context, _, key string) (string, error) {
 
 const canary = "sk-canary-0123456789"
 
-func newSource(t *testing.T, maxAge time.Duration) *openapi.Source {
+func newSource(t *testing.T, maxAge time.Duration) tool.Source {
 	t.Helper()
 	tr := &http.Transport{}
 	t.Cleanup(tr.CloseIdleConnections)
 	keep := shelf{"keys": {Key: "keys", Source: "openapi", Secret: canary}}
-	return openapi.New(openapi.Config{Client: &http.Client{Transport: tr}, Shared: keep, Secrets: keep, MaxAge: maxAge})
+	return tool.Sharing{Tools: keep, Source: openapi.New(openapi.Config{Client: &http.Client{Transport: tr}, Secrets: keep, MaxAge: maxAge})}
 }
 
 func file(t testing.TB, name string) string {
@@ -65,7 +66,7 @@ func ref(block agent.OpenAPISource, names ...string) agent.ToolRef {
 	return agent.ToolRef{Source: "openapi", Key: "api", Names: names, OpenAPI: &block}
 }
 
-func open(t *testing.T, s *openapi.Source, r agent.ToolRef) []agent.Tool {
+func open(t *testing.T, s tool.Source, r agent.ToolRef) []agent.Tool {
 	t.Helper()
 	tools, err := s.Open(t.Context(), agent.Session{Project: "p"}, r)
 	if err != nil {
@@ -414,7 +415,7 @@ func TestASharedToolIsUsedByItsKey(t *testing.T) {
 		"pets": {Source: "openapi", Secret: canary, OpenAPI: &agent.OpenAPISource{Document: file(t, "petstore.yaml"), BaseURL: url, Auth: &agent.ToolAuth{Type: "bearer", Secret: "pets"}}},
 		"bad":  {Source: "openapi", OpenAPI: &agent.OpenAPISource{Document: "{"}},
 	}
-	s := openapi.New(openapi.Config{Client: http.DefaultClient, Shared: keep, Secrets: keep})
+	s := tool.Sharing{Tools: keep, Source: openapi.New(openapi.Config{Client: http.DefaultClient, Secrets: keep})}
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	tools := open(t, s, agent.ToolRef{Source: "openapi", Key: "pets", Names: []string{"getInventory"}})
 	if _, err := tools[0].Call(t.Context(), nil); err != nil || last.header.Get("Authorization") != "Bearer "+canary || len(tools) != 1 {

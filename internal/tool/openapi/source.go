@@ -22,18 +22,11 @@ import (
 	"github.com/belayrun/belay/internal/tool"
 )
 
-// Shared finds the shared tools of projects.
-type Shared interface {
-	// Tool returns one without its secret; agent.ErrNotFound.
-	Tool(ctx context.Context, project, key string) (agent.SharedTool, error)
-}
-
 // Config is what a Source is made of.
 type Config struct {
 	// Client makes all requests. It must refuse addresses that a caller may not
 	// reach, and give no credentials to another origin on a redirect.
 	Client  *http.Client
-	Shared  Shared
 	Secrets tool.Secrets
 	// MaxAge is how long a fetched document is used before it is fetched again;
 	// 0 is 5 minutes. One that can't be fetched then is used on as it was.
@@ -56,25 +49,10 @@ func New(c Config) *Source {
 // for all of them. A document that can't be used, a name that it does not have
 // and a secret that is not kept are agent.FieldErrors.
 func (s *Source) Open(ctx context.Context, session agent.Session, ref agent.ToolRef) ([]agent.Tool, error) {
-	if !ref.Shared() {
-		return s.open(ctx, session.Project, ref)
+	if ref.OpenAPI == nil {
+		return nil, &agent.FieldError{Field: "openapi", Message: "is required: the document and how to reach the API"}
 	}
-	shared, err := s.cfg.Shared.Tool(ctx, session.Project, ref.Key)
-	if errors.Is(err, agent.ErrNotFound) {
-		return nil, &agent.FieldError{Field: "key", Message: fmt.Sprintf("there is no shared tool %q", ref.Key)}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if shared.Source != agent.SourceOpenAPI || shared.OpenAPI == nil {
-		return nil, &agent.FieldError{Field: "key", Message: fmt.Sprintf("the source of the shared tool %q is %s", ref.Key, shared.Source)}
-	}
-	ref.OpenAPI = shared.OpenAPI
-	tools, err := s.open(ctx, session.Project, ref)
-	if f, ok := errors.AsType[*agent.FieldError](err); ok && !strings.HasPrefix(f.Field, "names[") {
-		return nil, &agent.FieldError{Field: "key", Message: fmt.Sprintf("shared tool %s: %v", ref.Key, f)}
-	}
-	return tools, err
+	return s.open(ctx, session.Project, ref)
 }
 
 func (s *Source) open(ctx context.Context, project string, ref agent.ToolRef) ([]agent.Tool, error) {
