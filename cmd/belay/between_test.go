@@ -140,7 +140,7 @@ func TestBehindPgbouncer(t *testing.T) {
 	want(t, "a turn with a tool", s.rest().Type, "response.completed")
 	var streams []*stream
 	for i := range 60 {
-		streams = append(streams, c.stream(i%2, "demo", "/slow 600", nil))
+		streams = append(streams, c.stream(i%2, "demo", "/slow 6000", nil))
 	}
 	for i, s := range streams {
 		want(t, "cancelled", c.stop((i+1)%2, s.conv, nil)["cancelled"], true)
@@ -160,7 +160,7 @@ func TestPushThroughPgbouncerIsNoticed(t *testing.T) {
 	c.start("node-1", through).ready()
 	c.start("node-2", through).ready()
 	want(t, "push", c.push(0), "off")
-	s := c.stream(0, "demo", "/slow 600", nil)
+	s := c.stream(0, "demo", "/slow 6000", nil)
 	s.until("response.output_text.delta")
 	asked := time.Now()
 	want(t, "cancelled", c.stop(1, s.conv, nil)["cancelled"], true)
@@ -244,7 +244,7 @@ func TestClocksThatDisagree(t *testing.T) {
 			skewed := c.stream(1, "demo", "/say words=140 delay=100ms", nil)
 			want(t, "true clock", s.rest().Type, "response.completed")
 			want(t, "wrong clock", skewed.rest().Type, "response.completed")
-			left := c.stream(0, "demo", "/slow 600", nil)
+			left := c.stream(0, "demo", "/slow 6000", nil)
 			left.until("response.output_text.delta")
 			c.nodes[0].kill()
 			eventually(t, "it still takes over a dead node's turn", func() bool { return c.state(1, left.conv) == "idle" })

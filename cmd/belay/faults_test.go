@@ -21,8 +21,8 @@ type openaitestRequest = openaitest.Request
 func TestKilledNode(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 2)
-	stopped := c.stream(0, "demo", "/slow 600", nil)
-	left := c.stream(0, "demo", "/slow 600", nil)
+	stopped := c.stream(0, "demo", "/slow 6000", nil)
+	left := c.stream(0, "demo", "/slow 6000", nil)
 	tool := c.stream(0, "slow", "/tool wait {\"seconds\":60}", nil)
 	for range 5 {
 		stopped.until("response.output_text.delta")
@@ -64,7 +64,7 @@ func TestKilledNode(t *testing.T) {
 func TestFrozenNode(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 2)
-	s := c.stream(0, "demo", "/slow 600", nil)
+	s := c.stream(0, "demo", "/slow 6000", nil)
 	s.until("response.output_text.delta")
 	tool := c.stream(0, "slow", "/wait 2s\n/tool wait {\"seconds\":1}", nil)
 	time.Sleep(300 * time.Millisecond)
@@ -119,7 +119,7 @@ func TestDatabaseAwayForLessThanTheLease(t *testing.T) {
 			c := newCluster(t, 0)
 			proxy := pgtest.NewProxy(t, c.url)
 			c.start("node-1", proxy.URL()).ready()
-			stopped := c.stream(0, "demo", "/slow 600", nil)
+			stopped := c.stream(0, "demo", "/slow 6000", nil)
 			stopped.until("response.output_text.delta") // so that it is the provider's first request
 			other := c.stream(0, "demo", "/say words=120 delay=50ms", nil)
 			if how == "cut" {
@@ -159,7 +159,7 @@ func TestDatabaseAwayForMoreThanTheLease(t *testing.T) {
 	proxy := pgtest.NewProxy(t, c.url)
 	c.start("node-1", proxy.URL()).ready()
 	c.start("node-2", c.url).ready()
-	s := c.stream(0, "demo", "/slow 600", nil)
+	s := c.stream(0, "demo", "/slow 6000", nil)
 	s.until("response.output_text.delta")
 	time.Sleep(300 * time.Millisecond)
 	proxy.Cut()
@@ -201,7 +201,7 @@ func TestTermDrains(t *testing.T) {
 	short := c.stream(0, "demo", "/say words=20 delay=100ms", nil)
 	var long []*stream
 	for range 5 {
-		long = append(long, c.stream(0, "demo", "/slow 600", nil))
+		long = append(long, c.stream(0, "demo", "/slow 6000", nil))
 	}
 	c.nodes[0].signal(syscall.SIGTERM)
 	want(t, "a turn that can finish", short.rest().Type, "response.completed")

@@ -61,7 +61,7 @@ func TestStopThroughAnyNode(t *testing.T) {
 }
 
 func stopThrough(t *testing.T, c *cluster, through int) {
-	s := c.stream(0, "demo", "/slow 600", nil)
+	s := c.stream(0, "demo", "/slow 6000", nil)
 	here := c.follow(0, http.MethodGet, "/responses/resp_"+s.run+"?stream=true", nil)
 	there := c.follow(1, http.MethodGet, "/responses/resp_"+s.run+"?stream=true", nil)
 	for range 5 {
@@ -106,7 +106,7 @@ func TestStopWhileTheListenerIsGone(t *testing.T) {
 	}
 	defer db.Close(context.Background())
 	for range 3 {
-		s := c.stream(0, "demo", "/slow 600", nil)
+		s := c.stream(0, "demo", "/slow 6000", nil)
 		s.until("response.output_text.delta")
 		if _, err := db.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE 'listen%'"); err != nil {
 			t.Fatal(err)
@@ -234,7 +234,7 @@ func TestMassStopLeavesEverythingWhole(t *testing.T) {
 	c := newCluster(t, 2)
 	var streams []*stream
 	for i := range 200 {
-		streams = append(streams, c.stream(i%2, "demo", "/slow 600", nil))
+		streams = append(streams, c.stream(i%2, "demo", "/slow 6000", nil))
 	}
 	var wg sync.WaitGroup
 	for i, s := range streams {
@@ -271,10 +271,10 @@ func TestMassStopLeavesEverythingWhole(t *testing.T) {
 func TestSendRightAfterAStopIsAccepted(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 2)
-	s := c.stream(0, "demo", "/slow 600", nil)
+	s := c.stream(0, "demo", "/slow 6000", nil)
 	for i := range 50 {
 		want(t, "cancelled", c.stop(i%2, s.conv, nil)["cancelled"], true)
-		next := c.stream((i/2)%2, "demo", "/slow 600", map[string]any{"previous_response_id": "resp_" + s.conv})
+		next := c.stream((i/2)%2, "demo", "/slow 6000", map[string]any{"previous_response_id": "resp_" + s.conv})
 		s.rest()
 		s = next
 	}

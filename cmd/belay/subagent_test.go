@@ -15,7 +15,7 @@ import (
 func (c *cluster) askedAgents(n int) (s *stream, convs, runs []string) {
 	c.t.Helper()
 	before := c.provider.Count()
-	s = c.stream(0, "boss", strings.Repeat("/tool ask_demo {\"message\":\"/slow 600\"}\n", n), nil)
+	s = c.stream(0, "boss", strings.Repeat("/tool ask_demo {\"message\":\"/slow 6000\"}\n", n), nil)
 	eventually(c.t, "the children's requests are open", func() bool { return c.provider.Count() == before+1+n })
 	eventually(c.t, "the children are in the parent's events", func() bool {
 		convs, runs = nil, nil

@@ -71,7 +71,7 @@ test('a turn goes on from the one before', async () => {
 });
 
 test('cancel from a second client on another node ends the stream and keeps the partial', async () => {
-  const stream = openai.responses.stream({ model: 'demo', input: '/slow 600' });
+  const stream = openai.responses.stream({ model: 'demo', input: '/slow 6000' });
   let id, cancelled, seen = '';
   for await (const e of stream) {
     if (e.type === 'response.created') id = e.response.id;
@@ -147,7 +147,7 @@ test('a stopped tool is incomplete', async () => {
 
 test('a busy session is one 409 and no silent retries', async () => {
   const { openai: counted, sent } = client();
-  const stream = await openai.responses.create({ model: 'demo', input: '/slow 600', stream: true });
+  const stream = await openai.responses.create({ model: 'demo', input: '/slow 6000', stream: true });
   const events = stream[Symbol.asyncIterator]();
   const { value: created } = await events.next();
   await assert.rejects(
@@ -162,7 +162,7 @@ test('a busy session is one 409 and no silent retries', async () => {
 test('the synchronous ceiling is one 504 and no silent retries', async () => {
   const { openai: counted, sent } = client();
   await assert.rejects(
-    counted.responses.create({ model: 'hasty', input: '/slow 600' }),
+    counted.responses.create({ model: 'hasty', input: '/slow 6000' }),
     (e) => e.status === 504 && e.code === 'timeout' && e.error.side_effects_possible === true,
   );
   assert.deepEqual(sent, ['POST /api/client/v1/responses']);
