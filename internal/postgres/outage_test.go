@@ -186,7 +186,7 @@ func TestEverythingIsUnavailableWithoutADatabaseAndBackAfterIt(t *testing.T) {
 	b := newBed(t, postgres.Times{})
 	remote, proxy := b.remote(postgres.Times{})
 	node := b.node()
-	leg := b.take(newBegin(node))
+	leg, stopped := b.take(newBegin(node)), b.take(newBegin(node))
 	calls := map[string]func() error{
 		"Join":   func() error { _, err := remote.Join(b.ctx, "x"); return err },
 		"Renew":  func() error { return remote.Renew(b.ctx, node) },
@@ -200,7 +200,7 @@ func TestEverythingIsUnavailableWithoutADatabaseAndBackAfterIt(t *testing.T) {
 		"Record": func() error { return remote.Record(b.ctx, leg.Lease, nil, nil) },
 		"Append": func() error { _, err := remote.Append(b.ctx, []agent.Batch{{Lease: leg.Lease}}); return err },
 		"Stop": func() error {
-			_, err := remote.Stop(b.ctx, leg.Lease.Session, leg.Lease.Turn, agent.Stop{}, false)
+			_, err := remote.Stop(b.ctx, stopped.Lease.Session, stopped.Lease.Turn, agent.Stop{}, false)
 			return err
 		},
 		"Notify": func() error { return remote.Notify(b.ctx, agent.Hint{Kind: agent.HintQueue}) },
