@@ -52,7 +52,12 @@ func Measure(ctx context.Context, url string) (Probe, error) {
 	if p.Commit, err = measureCommit(ctx, conn); err != nil {
 		return p, wrap("probe", err)
 	}
-	p.Hint, p.HintErr = MeasureHint(ctx, url, 1)
+	times, err := HintTimes(ctx, url, 1)
+	if err != nil {
+		p.HintErr = err
+		return p, nil
+	}
+	p.Hint = times[0]
 	return p, nil
 }
 
@@ -67,18 +72,9 @@ func measureCommit(ctx context.Context, conn *pgx.Conn) (time.Duration, error) {
 // probeChannel is one that no node listens on.
 const probeChannel = "belay_probe"
 
-// MeasureHint returns the median of n round trips of a commit followed by a
-// NOTIFY of its own, from sending to hearing on another connection: what the
-// database alone costs a stop that goes through it.
-func MeasureHint(ctx context.Context, url string, n int) (time.Duration, error) {
-	times, err := HintTimes(ctx, url, n)
-	if err != nil {
-		return 0, err
-	}
-	return times[len(times)/2], nil
-}
-
-// HintTimes is MeasureHint with every time, sorted.
+// HintTimes returns n round trips, sorted, of a commit followed by a NOTIFY of
+// its own, from sending to hearing on another connection: what the database
+// alone costs a stop that goes through it.
 func HintTimes(ctx context.Context, url string, n int) ([]time.Duration, error) {
 	listener, err := pgx.Connect(ctx, url)
 	if err != nil {

@@ -18,7 +18,6 @@ type run struct {
 	lease   agent.Lease
 	session agent.Session
 	turn    agent.Turn
-	adopted bool
 	queued  bool // counts against Config.MaxQueued
 	began   time.Time
 
@@ -59,7 +58,7 @@ var errWaiting = errors.New("waits for a person")
 func (e *Engine) start(l agent.Leg, queued bool) {
 	ctx, cancel := context.WithCancelCause(e.base)
 	r := &run{
-		e: e, lease: l.Lease, session: l.Session, turn: l.Turn, adopted: l.Adopted, queued: queued,
+		e: e, lease: l.Lease, session: l.Session, turn: l.Turn, queued: queued,
 		began: time.Now(), ctx: ctx, cancel: cancel, done: make(chan struct{}), index: l.Turn.Index, first: l.Events,
 	}
 	e.mu.Lock()
@@ -316,8 +315,7 @@ func (r *run) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := r.limitTime(ctx)
-	defer cancel()
+	defer r.limitTime()()
 	if err := r.resume(ctx, box, h); err != nil {
 		return err
 	}
@@ -364,14 +362,15 @@ func ctxErr(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// limitTime puts the agent's wall clock limit on the work.
-func (r *run) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
+// limitTime puts the agent's wall clock limit on this leg of the work, until
+// the returned function is called.
+func (r *run) limitTime() (lift func()) {
 	ms := r.turn.Spec.Limits.MaxWallClockMS
 	if ms == 0 {
-		return ctx, func() {}
+		return func() {}
 	}
 	t := time.AfterFunc(time.Duration(ms)*time.Millisecond, func() { r.cancel(limited("max_wall_clock_ms")) })
-	return ctx, func() { t.Stop() }
+	return func() { t.Stop() }
 }
 
 // limited ends a turn because a limit of its agent is reached.
