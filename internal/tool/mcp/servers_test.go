@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -145,6 +146,64 @@ type fixture struct {
 	log     string // file
 	closes  bool   // closing the response stream is how it is told of a stop
 	restart func() // ends it and, over HTTP, starts it again in its place
+	lines   *lines // that were dialed to it
+}
+
+// lines are connections to a server.
+type lines struct {
+	mu   sync.Mutex
+	open map[*line]bool
+}
+
+type line struct {
+	net.Conn
+	of *lines
+}
+
+func (l *lines) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := &line{conn, l}
+	if l.open == nil {
+		l.open = make(map[*line]bool)
+	}
+	l.open[out] = true
+	return out, nil
+}
+
+// Close is what a client does once it has seen that the other end is gone.
+func (l *line) Close() error {
+	l.of.mu.Lock()
+	delete(l.of.open, l)
+	l.of.mu.Unlock()
+	return l.Conn.Close()
+}
+
+// now returns those that are open.
+func (l *lines) now() map[*line]bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.open)
+}
+
+// over waits until the client has seen the end of all of some lines: a request
+// that is written on one in the moment before is lost, as it is with any server,
+// and must not be made twice.
+func (l *lines) over(t *testing.T, some map[*line]bool) {
+	t.Helper()
+	eventually(t, "the client sees that the server is gone", func() bool {
+		open := l.now()
+		for c := range some {
+			if open[c] {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // fixtures are the servers that every promise is kept with.
@@ -169,7 +228,7 @@ func each(t *testing.T, f func(t *testing.T, x *fixture)) {
 func logFile(t *testing.T) string { return filepath.Join(t.TempDir(), "log") }
 
 func goHTTP(t *testing.T, stateless bool) *fixture {
-	x := &fixture{t: t, log: logFile(t), closes: stateless}
+	x := &fixture{t: t, log: logFile(t), closes: stateless, lines: &lines{}}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +258,9 @@ func goHTTP(t *testing.T, stateless bool) *fixture {
 	serve(listener)
 	t.Cleanup(func() { stop() })
 	x.restart = func() {
+		before := x.lines.now()
 		stop()
+		x.lines.over(t, before)
 		l, err := net.Listen("tcp", addr)
 		if err != nil {
 			t.Fatal(err)
@@ -228,7 +289,7 @@ func tsCommand(t *testing.T) *fixture {
 }
 
 func tsHTTP(t *testing.T) *fixture {
-	x := &fixture{t: t, log: logFile(t)}
+	x := &fixture{t: t, log: logFile(t), lines: &lines{}}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -256,7 +317,9 @@ func tsHTTP(t *testing.T) *fixture {
 	start()
 	t.Cleanup(func() { stop() })
 	x.restart = func() {
+		before := x.lines.now()
 		stop()
+		x.lines.over(t, before)
 		start()
 	}
 	return x
@@ -292,6 +355,9 @@ func killMarked(t *testing.T, text string) {
 // source returns a Source that ends with the test.
 func (x *fixture) source() *mcp.Source {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
+	if x.lines != nil {
+		transport.DialContext = x.lines.dial
+	}
 	s := mcp.New(mcp.Config{
 		Client: &http.Client{Transport: transport}, AllowStdio: true, Env: []string{"PATH=" + os.Getenv("PATH")},
 	})
