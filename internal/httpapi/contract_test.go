@@ -18,11 +18,11 @@ import (
 
 // The real things fit the doors.
 var (
-	_ client.Engine     = (*turn.Engine)(nil)
-	_ client.Store      = (*postgres.Store)(nil)
-	_ responses.Engine  = (*turn.Engine)(nil)
-	_ responses.Ceiling = (*turn.Engine)(nil)
-	_ responses.Store   = (*postgres.Store)(nil)
+	_ client.Engine    = (*turn.Engine)(nil)
+	_ client.Store     = (*postgres.Store)(nil)
+	_ responses.Engine = (*turn.Engine)(nil)
+	_ httpapi.Ceiling  = (*turn.Engine)(nil)
+	_ responses.Store  = (*postgres.Store)(nil)
 )
 
 func TestTheDocumentIsValid(t *testing.T) {

@@ -4,16 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/belayrun/belay/internal/agent"
 	"github.com/belayrun/belay/internal/httpapi"
 	"github.com/belayrun/belay/internal/turn"
 )
-
-// settling is how long the answer of a turn that was ended for the ceiling may
-// take to come.
-const settling = 20 * time.Second
 
 // create begins a turn and answers with it, whole or streamed. version is what
 // runs where the caller names none: nil the published one, 0 the draft.
@@ -143,99 +138,21 @@ func (d *door) begin(ctx context.Context, s turn.Submit) (agent.Turn, error) {
 	return t, err
 }
 
-// whole waits for the turn's end, or its pause, and answers with all of it. The
-// client's going ends the waiting only.
+// whole waits for the turn's end, or its pause, and answers with all of it.
 func (d *door) whole(w http.ResponseWriter, r *http.Request, out *renderer) error {
 	out.quiet = true
-	t := &out.turn
-	after, err := d.await(r.Context(), out, before(t), t.Spec.Execution.SyncTimeout())
-	if errors.Is(err, errCeiling) {
-		d.ceiling.Timeout(t.Session, t.ID)
-		if _, err = d.await(r.Context(), out, after, settling); errors.Is(err, errCeiling) {
-			return timedOut(t, "The answer took longer than the agent's synchronous limit. The turn has been told to end.")
-		}
+	err := d.wait.Whole(r.Context(), &out.turn, func(e agent.Event) (bool, error) {
+		_, err := out.Step(nil, e)
+		return out.over(), err
+	})
+	if err == nil {
+		err = httpapi.Failure(&out.turn, out.end)
 	}
 	if err != nil {
-		return interrupted(t, err)
-	}
-	if err := failure(t, out.end); err != nil {
 		return err
 	}
 	if out.end == nil {
 		out.turn.Status = agent.StatusWaiting
 	}
 	return httpapi.WriteJSON(w, http.StatusOK, out.response())
-}
-
-var errCeiling = errors.New("the synchronous ceiling was reached")
-
-// await renders the turn's events until it ends or pauses; errCeiling after d.
-// It returns the number of the last event it has seen.
-func (d *door) await(ctx context.Context, out *renderer, after int64, most time.Duration) (int64, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, most, errCeiling)
-	defer cancel()
-	for e, err := range d.engine.Follow(ctx, out.turn.Session, after) {
-		if cause := context.Cause(ctx); cause != nil {
-			return after, cause
-		}
-		if err != nil {
-			return after, err
-		}
-		after = e.Seq
-		if _, err := out.Step(nil, e); err != nil {
-			return after, err
-		}
-		if out.over() {
-			return after, nil
-		}
-	}
-	return after, errors.New("the journal ended without a word")
-}
-
-// before returns the number that a turn's events come after.
-func before(t *agent.Turn) int64 { return max(0, t.FirstSeq-1) }
-
-// interrupted says of a turn that has begun that its end is not known here. It
-// must not be asked for again: that would be a second turn.
-func interrupted(t *agent.Turn, err error) error {
-	if errors.Is(err, context.Canceled) {
-		return err
-	}
-	return &httpapi.Error{
-		Status: http.StatusInternalServerError, Code: "response_interrupted", NoRetry: true, Err: err,
-		Message: "The turn has begun, but its end can't be followed here. Read it with GET /responses/run_" + t.ID + ".",
-		Fields:  httpapi.Fields{Conversation: t.Session, Run: t.ID},
-	}
-}
-
-func timedOut(t *agent.Turn, message string) error {
-	return &httpapi.Error{
-		Status: http.StatusGatewayTimeout, Code: agent.CodeTimeout, Message: message,
-		Fields: httpapi.Fields{Conversation: t.Session, Run: t.ID, SideEffects: new(true), Retryable: new(false)},
-	}
-}
-
-// failure returns what a failed turn is as an answer to a request that waited
-// for it, nil for one that did not fail.
-func failure(t *agent.Turn, end *agent.TurnEnded) error {
-	if end == nil || end.Status != agent.StatusFailed {
-		return nil
-	}
-	f := agent.Failure{Code: agent.CodeAgentError, Message: "The turn failed."}
-	if end.Error != nil {
-		f = *end.Error
-	}
-	out := &httpapi.Error{
-		Status: http.StatusInternalServerError, Code: f.Code, Message: f.Message, NoRetry: true, Err: &f,
-		Fields: httpapi.Fields{Conversation: t.Session, Run: t.ID},
-	}
-	switch f.Code {
-	case agent.CodeTimeout:
-		return timedOut(t, f.Message)
-	case agent.CodeModelError, agent.CodeModelAuth, agent.CodeModelDenied, agent.CodeModelIdle:
-		out.Status = http.StatusBadGateway
-	case agent.CodeModelMissing:
-		out.Status = http.StatusConflict
-	}
-	return out
 }

@@ -62,7 +62,7 @@ func (d *door) found(ctx context.Context, given string) (*renderer, error) {
 // the journal, which so is never behind it.
 func (d *door) response(ctx context.Context, out *renderer) (apigen.Response, error) {
 	out.quiet = true
-	for after, more := before(&out.turn), true; more; {
+	for after, more := httpapi.Before(&out.turn), true; more; {
 		events, err := d.store.Events(ctx, out.turn.Session, after, page)
 		if err != nil {
 			return apigen.Response{}, err
@@ -84,7 +84,7 @@ func (d *door) inputItems(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	events, err := d.store.Events(r.Context(), t.Session, before(&t), 1)
+	events, err := d.store.Events(r.Context(), t.Session, httpapi.Before(&t), 1)
 	if err != nil {
 		return err
 	}

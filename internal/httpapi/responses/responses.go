@@ -27,13 +27,6 @@ type Engine interface {
 	Stop(ctx context.Context, q turn.StopRequest) (turn.StopAnswer, error)
 }
 
-// Ceiling ends turns that somebody waited for long enough.
-type Ceiling interface {
-	// Timeout ends a turn that runs on this node as failed with code timeout. It
-	// does not wait for the end, which comes through Follow.
-	Timeout(session, turn string)
-}
-
 // Turns finds turns.
 type Turns interface {
 	// Turn returns a turn and its session; agent.ErrNotFound.
@@ -73,21 +66,21 @@ type Store interface {
 // Config is what the door is made of. Engine, Ceiling and Store are required.
 type Config struct {
 	Engine  Engine
-	Ceiling Ceiling
+	Ceiling httpapi.Ceiling
 	Store   Store
 	Streams httpapi.Streams
 }
 
 type door struct {
 	engine  Engine
-	ceiling Ceiling
+	wait    httpapi.Waiting
 	store   Store
 	streams httpapi.Streams
 }
 
 // Routes returns the routes of the door.
 func Routes(cfg Config) []httpapi.Route {
-	d := &door{engine: cfg.Engine, ceiling: cfg.Ceiling, store: cfg.Store, streams: cfg.Streams}
+	d := &door{engine: cfg.Engine, wait: httpapi.Waiting{Follower: cfg.Engine, Ceiling: cfg.Ceiling}, store: cfg.Store, streams: cfg.Streams}
 	return []httpapi.Route{
 		{Method: http.MethodPost, Pattern: "/responses", Serve: d.create(agent.DoorResponses, new(0))},
 		{Method: http.MethodPost, Pattern: "/agents/responses", Serve: d.create(agent.DoorClient, nil)},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/belayrun/belay/internal/agent"
+	"github.com/belayrun/belay/internal/httpapi"
 )
 
 // stream writes the response's events, those that out wants, and the terminal one
@@ -14,7 +15,7 @@ import (
 // got: a later leg may be in the journal already.
 func (d *door) stream(w http.ResponseWriter, r *http.Request, out *renderer, ends func(agent.Event) (bool, error)) error {
 	source := func(ctx context.Context, idle time.Duration) iter.Seq2[[]agent.Event, error] {
-		return d.engine.Watch(ctx, out.turn.Session, before(&out.turn), idle)
+		return d.engine.Watch(ctx, out.turn.Session, httpapi.Before(&out.turn), idle)
 	}
 	return d.streams.Serve(w, r, source, func(dst []byte, e agent.Event) ([]byte, bool, error) {
 		dst, err := out.Step(dst, e)
