@@ -72,18 +72,13 @@ func (d *door) newestActions(ctx context.Context, info agent.SessionInfo) ([]age
 }
 
 func (d *door) decide(w http.ResponseWriter, r *http.Request) error {
-	var in apigen.DecisionRequest
-	if err := httpapi.ReadJSON(r, &in); err != nil {
-		return err
-	}
-	p := httpapi.Caller(r.Context())
-	dec, err := decision(in, p.ID, chi.URLParam(r, "id"))
+	dec, err := httpapi.ReadDecision(r, chi.URLParam(r, "id"))
 	if err != nil {
 		return err
 	}
 	ctx, done := httpapi.Detach(r.Context(), 0)
 	defer done()
-	a, err := d.engine.Decide(ctx, p, dec)
+	a, err := d.engine.Decide(ctx, httpapi.Caller(r.Context()), dec)
 	if errors.Is(err, agent.ErrForbidden) {
 		return &httpapi.Error{Status: http.StatusForbidden, Code: "action_forbidden", Err: err,
 			Message: "You may not decide this: an approval needs agent.approve, a question its conversation."}
@@ -93,44 +88,6 @@ func (d *door) decide(w http.ResponseWriter, r *http.Request) error {
 	}
 	httpapi.Note(r.Context(), a.Session, a.Turn)
 	return httpapi.WriteJSON(w, http.StatusOK, actionOut(a))
-}
-
-// decision reads what a person decided.
-func decision(in apigen.DecisionRequest, by, action string) (agent.Decision, error) {
-	out := agent.Decision{Action: action, By: by, State: agent.ActionApproved}
-	if string(in.Arguments) == "null" {
-		in.Arguments = nil
-	}
-	text := func(s *string) string {
-		if s == nil {
-			return ""
-		}
-		return *s
-	}
-	if in.Decision != "answer" && in.Answer != nil {
-		return out, httpapi.Invalid("answer", "goes with the decision answer only")
-	}
-	if in.Decision != "approve" && in.Arguments != nil {
-		return out, httpapi.Invalid("arguments", "go with the decision approve only")
-	}
-	switch in.Decision {
-	case "approve":
-		out.Type = agent.ActionApproval
-		out.Answer, out.Arguments = text(in.Comment), in.Arguments
-		if len(in.Arguments) > 0 && in.Arguments[0] != '{' {
-			return out, httpapi.Invalid("arguments", "must be an object")
-		}
-	case "reject":
-		out.Answer, out.State = text(in.Comment), agent.ActionDenied
-	case "answer":
-		out.Type = agent.ActionQuestion
-		if out.Answer = text(in.Answer); out.Answer == "" {
-			return out, httpapi.Invalid("answer", "is required: the answer to the question")
-		}
-	default:
-		return out, httpapi.Invalid("decision", "must be approve, reject or answer")
-	}
-	return out, nil
 }
 
 func actionOut(a agent.Action) apigen.Action {

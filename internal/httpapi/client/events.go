@@ -5,7 +5,6 @@ import (
 	"iter"
 	"math"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -43,14 +42,9 @@ func (d *door) followEvents(w http.ResponseWriter, r *http.Request, session stri
 		return d.engine.Watch(ctx, session, after, idle)
 	}
 	return d.streams.Serve(w, r, source, func(dst []byte, e agent.Event) ([]byte, bool, error) {
-		dst, err := frame(dst, e)
+		dst, err := httpapi.AppendEventFrame(dst, e)
 		return dst, false, err
 	})
-}
-
-func frame(dst []byte, e agent.Event) ([]byte, error) {
-	dst, err := appendEvent(httpapi.AppendFrame(dst, e.Seq, string(e.Kind())), e)
-	return append(dst, httpapi.FrameEnd...), err
 }
 
 // pageOfEvents answers with at most limit events. The state was read before
@@ -65,7 +59,7 @@ func (d *door) pageOfEvents(w http.ResponseWriter, r *http.Request, info agent.S
 		State: apigen.ConversationState(info.StateWord()), HasMore: len(events) > limit,
 	}
 	for _, e := range events[:min(len(events), limit)] {
-		b, err := appendEvent(nil, e)
+		b, err := httpapi.AppendEvent(nil, e)
 		if err != nil {
 			return err
 		}
@@ -79,47 +73,4 @@ func (d *door) pageOfEvents(w http.ResponseWriter, r *http.Request, info agent.S
 		out.HasMore = len(more) > 0
 	}
 	return httpapi.WriteJSON(w, http.StatusOK, out)
-}
-
-// appendTime appends an instant as RFC 3339 has it, in UTC and to the
-// millisecond. The layout of package time for that is far slower.
-func appendTime(dst []byte, t time.Time) []byte {
-	t = t.UTC()
-	dst = t.AppendFormat(dst, time.RFC3339)
-	ms := t.Nanosecond() / 1e6
-	return append(dst[:len(dst)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z')
-}
-
-// appendEvent appends an event's JSON. Deltas are most of all events: they are
-// written without reflection.
-func appendEvent(dst []byte, e agent.Event) ([]byte, error) {
-	dst = append(dst, `{"seq":`...)
-	dst = strconv.AppendInt(dst, e.Seq, 10)
-	dst = append(dst, `,"type":"`...)
-	dst = append(dst, e.Kind()...)
-	dst = append(dst, `","run_id":`...)
-	dst = httpapi.AppendString(dst, e.Turn)
-	dst = append(dst, `,"created_at":"`...)
-	dst = appendTime(dst, e.At)
-	dst = append(dst, `","data":`...)
-	var err error
-	switch b := e.Body.(type) {
-	case agent.TextDelta:
-		dst = appendText(dst, b.Text)
-	case agent.ReasoningDelta:
-		dst = appendText(dst, b.Text)
-	case agent.TurnPaused:
-		if b.Actions == nil {
-			b.Actions = []string{}
-		}
-		dst, err = httpapi.AppendJSON(dst, b)
-	default:
-		dst, err = httpapi.AppendJSON(dst, b)
-	}
-	return append(dst, '}'), err
-}
-
-func appendText(dst []byte, s string) []byte {
-	dst = append(dst, `{"text":`...)
-	return append(httpapi.AppendString(dst, s), '}')
 }

@@ -1,4 +1,4 @@
-package client
+package httpapi
 
 import (
 	"testing"
@@ -25,7 +25,7 @@ func TestADeltaCostsNoAllocation(t *testing.T) {
 	buf := make([]byte, 0, 4<<10)
 	for _, body := range []agent.Body{agent.TextDelta{Text: "some \"words\" "}, agent.ReasoningDelta{Text: "größer\n"}} {
 		e := agent.Event{Session: "s", Turn: "t", Seq: 7, Body: body, At: time.Now()}
-		if n := testing.AllocsPerRun(1000, func() { buf, _ = frame(buf[:0], e) }); n != 0 {
+		if n := testing.AllocsPerRun(1000, func() { buf, _ = AppendEventFrame(buf[:0], e) }); n != 0 {
 			t.Errorf("%s: %v allocations", e.Kind(), n)
 		}
 	}
@@ -36,6 +36,6 @@ func BenchmarkTextDelta(b *testing.B) {
 	var buf []byte
 	b.ReportAllocs()
 	for b.Loop() {
-		buf, _ = frame(buf[:0], e)
+		buf, _ = AppendEventFrame(buf[:0], e)
 	}
 }
