@@ -45,10 +45,10 @@ func (s Streams) Serve(w http.ResponseWriter, r *http.Request, source Source, re
 		w: w, rc: http.NewResponseController(w), render: render,
 		ping: orDefault(s.Ping), write: orDefault(s.Write), reset: r.ProtoMajor >= 2,
 	}
-	if err := out.open(); err != nil {
-		return err
+	err := out.open()
+	if err == nil {
+		err = out.run(source(r.Context(), out.ping))
 	}
-	err := out.run(source(r.Context(), out.ping))
 	if r.Context().Err() != nil {
 		return nil
 	}

@@ -423,8 +423,8 @@ func TestALeavingClientIsNoticedInSilence(t *testing.T) {
 			}, func(s *httptest.Server) {
 				h := s.Config.Handler
 				s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					defer func() { ended <- nil }() // where it is aborted too
 					h.ServeHTTP(w, r)
-					ended <- nil
 				})
 				if change != nil {
 					change(s)
