@@ -8,3 +8,8 @@ import _ "embed"
 //
 //go:embed client.yaml
 var Client []byte
+
+// Portal is portal.yaml: the OpenAPI document of the portal API.
+//
+//go:embed portal.yaml
+var Portal []byte

@@ -19,6 +19,7 @@ import (
 	"github.com/belayrun/belay/internal/agent"
 	"github.com/belayrun/belay/internal/httpapi"
 	"github.com/belayrun/belay/internal/httpapi/client"
+	"github.com/belayrun/belay/internal/httpapi/portal"
 	"github.com/belayrun/belay/internal/httpapi/responses"
 	"github.com/belayrun/belay/internal/metrics"
 	"github.com/belayrun/belay/internal/openai"
@@ -36,6 +37,7 @@ type node struct {
 	guard    *outbound.Guard // what all tools reach the world through
 	mcp      *mcp.Source
 	engine   *turn.Engine
+	visitors *access.Visitors
 	listener net.Listener
 	server   *http.Server
 	flight   *flight
@@ -72,6 +74,9 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 	n.gauges(m)
 	ping, err := s.ping()
 	if err == nil {
+		n.visitors, err = s.visitors(store)
+	}
+	if err == nil {
 		n.listener, err = net.Listen("tcp", s.Addr)
 	}
 	if err != nil {
@@ -95,6 +100,7 @@ func (n *node) handler(reg *prometheus.Registry, m *metrics.Metrics, ping time.D
 		Auth:         access.New(access.Config{Lookup: n.store}),
 		InvalidToken: access.ErrInvalidToken,
 		Client:       routes,
+		Open:         portal.Routes(portal.Config{Engine: n.engine, Visitors: n.visitors, Store: n.store, Streams: streams}),
 		Health:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }),
 		Ready:        http.HandlerFunc(n.ready),
 		Metrics:      promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelWarn)}),

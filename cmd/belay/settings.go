@@ -119,6 +119,15 @@ func (s *settings) guard() (*outbound.Guard, error) {
 	return g, nil
 }
 
+// visitors tells who calls a portal; without a key it lets nobody in.
+func (s *settings) visitors(portals access.Portals) (*access.Visitors, error) {
+	sealer, err := s.sealer()
+	if err != nil || sealer == nil {
+		return access.NewVisitors(portals, nil, nil), err
+	}
+	return access.NewVisitors(portals, sealer.SigningKeys("visitor"), nil), nil
+}
+
 // sealer is nil where no key is set: storing a secret is an error then.
 func (s *settings) sealer() (*access.Sealer, error) {
 	if s.SecretKey == "" {

@@ -119,3 +119,13 @@ func derive(secret []byte, info string) []byte {
 	}
 	return b
 }
+
+// SigningKeys derives keys to sign with for a purpose: the first signs, all
+// verify, so that what was signed before a rotation stays good.
+func (s *Sealer) SigningKeys(purpose string) [][]byte {
+	out := make([][]byte, len(s.keys))
+	for i, k := range s.keys {
+		out[i] = derive(k.secret, "belay sign "+purpose)
+	}
+	return out
+}

@@ -8,9 +8,11 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-chi/chi/v5"
 
+	"github.com/belayrun/belay/internal/access"
 	"github.com/belayrun/belay/internal/httpapi"
 	"github.com/belayrun/belay/internal/httpapi/client"
 	"github.com/belayrun/belay/internal/httpapi/httpapitest"
+	"github.com/belayrun/belay/internal/httpapi/portal"
 	"github.com/belayrun/belay/internal/httpapi/responses"
 	"github.com/belayrun/belay/internal/postgres"
 	"github.com/belayrun/belay/internal/turn"
@@ -23,34 +25,44 @@ var (
 	_ responses.Engine = (*turn.Engine)(nil)
 	_ httpapi.Ceiling  = (*turn.Engine)(nil)
 	_ responses.Store  = (*postgres.Store)(nil)
+	_ portal.Engine    = (*turn.Engine)(nil)
+	_ portal.Store     = (*postgres.Store)(nil)
+	_ portal.Visitors  = (*access.Visitors)(nil)
 )
 
-func TestTheDocumentIsValid(t *testing.T) {
+func TestTheDocumentsAreValid(t *testing.T) {
 	t.Parallel()
-	doc := httpapitest.Load(t)
-	if err := doc.Spec.Validate(t.Context(), openapi3.IsOpenAPI31OrLater()); err != nil {
-		t.Error(err)
+	for _, doc := range httpapitest.All(t) {
+		if err := doc.Spec.Validate(t.Context(), openapi3.IsOpenAPI31OrLater()); err != nil {
+			t.Errorf("%s: %v", doc.Prefix, err)
+		}
 	}
 }
 
-func TestRoutesAreThoseOfTheDocument(t *testing.T) {
+func TestRoutesAreThoseOfTheDocuments(t *testing.T) {
 	t.Parallel()
 	w := httpapitest.NewWorld()
-	mux, ok := httpapi.New(httpapi.Config{Auth: w, InvalidToken: httpapitest.ErrBadToken, Client: routes(w, httpapi.Streams{})}).(chi.Routes)
+	mux, ok := httpapi.New(httpapi.Config{
+		Auth: w, InvalidToken: httpapitest.ErrBadToken, Client: routes(w, httpapi.Streams{}), Open: portal.Routes(portal.Config{}),
+	}).(chi.Routes)
 	if !ok {
 		t.Fatal("New returns no chi.Routes")
 	}
 	var got, want []string
 	err := chi.Walk(mux, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
-		got = append(got, method+" "+route)
+		if method != http.MethodOptions {
+			got = append(got, method+" "+route)
+		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, item := range httpapitest.Load(t).Spec.Paths.Map() {
-		for method := range item.Operations() {
-			want = append(want, method+" "+httpapitest.Prefix+path)
+	for _, doc := range httpapitest.All(t) {
+		for path, item := range doc.Spec.Paths.Map() {
+			for method := range item.Operations() {
+				want = append(want, method+" "+doc.Prefix+path)
+			}
 		}
 	}
 	slices.Sort(got)

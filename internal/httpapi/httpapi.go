@@ -43,6 +43,7 @@ type Config struct {
 	Auth         Authenticator
 	InvalidToken error   // what Auth's errors wrap when a header names nobody
 	Client       []Route // below ClientPrefix, for callers with a token
+	Open         []Route // with whole patterns, for everybody: they call Admit themselves
 
 	// Health, Ready and Metrics answer /healthz, /readyz and /metrics; nil: not
 	// there. They are for everybody and not in the access log.
@@ -75,6 +76,9 @@ func New(cfg Config) http.Handler {
 		r.Use(s.around)
 		for _, route := range cfg.Client {
 			r.Method(route.Method, ClientPrefix+route.Pattern, s.authenticated(route.Serve))
+		}
+		for _, route := range cfg.Open {
+			r.Method(route.Method, route.Pattern, s.handler(route.Serve))
 		}
 	})
 	mux.NotFound(s.around(s.handler(notThere)).ServeHTTP)

@@ -39,6 +39,9 @@ func callOf(ctx context.Context) *call {
 // Caller returns who calls.
 func Caller(ctx context.Context) agent.Principal { return callOf(ctx).principal }
 
+// Admit says who calls, for routes that find it out themselves.
+func Admit(ctx context.Context, p agent.Principal) { callOf(ctx).principal = p }
+
 // Note tells the access log which session and turn a request is about; empty
 // ones are left as they are.
 func Note(ctx context.Context, session, turn string) {

@@ -36,10 +36,10 @@ type Agents interface {
 
 // Writer writes what has changed.
 type Writer interface {
-	// Apply makes or replaces models, shared tools and agents and publishes the
-	// agents, all or nothing, and returns the agents' versions. An API key that is
-	// empty, in a model without APIKeyEnv, keeps the stored one; so does a secret.
-	Apply(ctx context.Context, project string, models []agent.Model, tools []agent.SharedTool, agents []agent.Agent, by string) (map[string]int, error)
+	// Apply makes or replaces what is declared and publishes the agents, all or
+	// nothing, and returns the agents' versions. An API key that is empty, in a
+	// model without APIKeyEnv, keeps the stored one; so does a secret.
+	Apply(ctx context.Context, project string, d agent.Declared, by string) (map[string]int, error)
 }
 
 // Store is where a manifest is applied to.
@@ -47,7 +47,16 @@ type Store interface {
 	Models
 	Tools
 	Agents
+	Portals
 	Writer
+}
+
+// Portals reads portals.
+type Portals interface {
+	// Portal returns one of any project, without its secret; agent.ErrNotFound.
+	Portal(ctx context.Context, slug string) (agent.Portal, error)
+	// PortalSecret returns its secret; agent.ErrNotFound where it keeps none.
+	PortalSecret(ctx context.Context, slug string) (string, error)
 }
 
 // Action is what was done to a thing, or would be.
@@ -62,7 +71,7 @@ const (
 
 // Change is what became of one thing that a manifest declares.
 type Change struct {
-	Kind   string // model, tool or agent
+	Kind   string // model, tool, agent or portal
 	Key    string
 	Action Action
 	// Version of an agent that is now published; 0 for a model or a tool, and in a
@@ -105,10 +114,15 @@ func Apply(ctx context.Context, store Store, project string, m Manifest, dryRun 
 			return nil, fmt.Errorf("compare agent %s: %w", a.Key, err)
 		}
 	}
-	if dryRun || len(p.models)+len(p.tools)+len(p.agents) == 0 {
+	for _, portal := range m.Portals {
+		if err := p.portal(ctx, m, portal); err != nil {
+			return nil, fmt.Errorf("compare portal %s: %w", portal.Slug, err)
+		}
+	}
+	if dryRun || p.declared.Empty() {
 		return p.changes, nil
 	}
-	versions, err := store.Apply(ctx, project, p.models, p.tools, p.agents, by)
+	versions, err := store.Apply(ctx, project, p.declared, by)
 	if err != nil {
 		return nil, err
 	}
@@ -122,12 +136,10 @@ func Apply(ctx context.Context, store Store, project string, m Manifest, dryRun 
 
 // plan is what there is to do.
 type plan struct {
-	store   Store
-	project string
-	changes []Change
-	models  []agent.Model
-	tools   []agent.SharedTool
-	agents  []agent.Agent
+	store    Store
+	project  string
+	changes  []Change
+	declared agent.Declared
 }
 
 // compare notes what is to become of a thing, and reports whether it is to be
@@ -152,7 +164,7 @@ func (p *plan) model(ctx context.Context, stored map[string]agent.Model, m agent
 	old, ok := stored[m.Key]
 	write, err := p.compare(kindModel, m.Key, ok, func() (bool, error) { return p.sameModel(ctx, old, m) })
 	if write {
-		p.models = append(p.models, m)
+		p.declared.Models = append(p.declared.Models, m)
 	}
 	return err
 }
@@ -175,7 +187,7 @@ func (p *plan) tool(ctx context.Context, stored map[string]agent.SharedTool, t a
 	old, ok := stored[t.Key]
 	write, err := p.compare(kindTool, t.Key, ok, func() (bool, error) { return p.sameTool(ctx, old, t) })
 	if write {
-		p.tools = append(p.tools, t)
+		p.declared.Tools = append(p.declared.Tools, t)
 	}
 	return err
 }
@@ -212,7 +224,7 @@ func (p *plan) agent(ctx context.Context, a agent.Agent) error {
 		}
 	}
 	if c.Action != Unchanged {
-		p.agents = append(p.agents, a)
+		p.declared.Agents = append(p.declared.Agents, a)
 	}
 	p.changes = append(p.changes, c)
 	return nil
@@ -229,6 +241,36 @@ func (p *plan) same(ctx context.Context, old, a agent.Agent) (bool, error) {
 		return false, err
 	}
 	return equal(published, a.Draft)
+}
+
+func (p *plan) portal(ctx context.Context, m Manifest, want agent.Portal) error {
+	old, err := p.store.Portal(ctx, want.Slug)
+	found := err == nil
+	if err != nil && !errors.Is(err, agent.ErrNotFound) {
+		return err
+	}
+	if found && old.Project != p.project {
+		return Errors{m.fault(kindPortal, want.Slug, "slug", "slug is taken by another project")}
+	}
+	write, err := p.compare(kindPortal, want.Slug, found, func() (bool, error) { return p.samePortal(ctx, old, want) })
+	if write {
+		p.declared.Portals = append(p.declared.Portals, want)
+	}
+	return err
+}
+
+// samePortal reports whether a portal is stored as it should be. A stored secret
+// that can't be opened any more is not.
+func (p *plan) samePortal(ctx context.Context, old, want agent.Portal) (bool, error) {
+	same, err := equal(old, want)
+	if err != nil || !same || want.Secret == "" {
+		return same, err
+	}
+	secret, err := p.store.PortalSecret(ctx, want.Slug)
+	if errors.Is(err, agent.ErrUnavailable) || ctx.Err() != nil {
+		return false, err
+	}
+	return err == nil && secret == want.Secret, nil
 }
 
 // equal compares what is stored of two values.

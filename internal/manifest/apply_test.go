@@ -16,6 +16,7 @@ import (
 type fakeStore struct {
 	models   map[string]agent.Model
 	tools    map[string]agent.SharedTool
+	portals  map[string]agent.Portal
 	agents   map[string]agent.Agent
 	versions map[string][]agent.Config
 	writes   int
@@ -24,7 +25,7 @@ type fakeStore struct {
 }
 
 func newFakeStore() *fakeStore {
-	return &fakeStore{models: map[string]agent.Model{}, tools: map[string]agent.SharedTool{}, agents: map[string]agent.Agent{}, versions: map[string][]agent.Config{}}
+	return &fakeStore{models: map[string]agent.Model{}, tools: map[string]agent.SharedTool{}, agents: map[string]agent.Agent{}, portals: map[string]agent.Portal{}, versions: map[string][]agent.Config{}}
 }
 
 func (f *fakeStore) Models(context.Context, string) ([]agent.Model, error) {
@@ -53,6 +54,19 @@ func (f *fakeStore) Secret(_ context.Context, _, key string) (string, error) {
 	return f.tools[key].Secret, f.modelErr
 }
 
+func (f *fakeStore) Portal(_ context.Context, slug string) (agent.Portal, error) {
+	p, ok := f.portals[slug]
+	if !ok {
+		return p, agent.ErrNotFound
+	}
+	p.Secret = ""
+	return p, nil
+}
+
+func (f *fakeStore) PortalSecret(_ context.Context, slug string) (string, error) {
+	return f.portals[slug].Secret, f.modelErr
+}
+
 func (f *fakeStore) Agent(_ context.Context, _, key string) (agent.Agent, error) {
 	a, ok := f.agents[key]
 	if !ok {
@@ -65,27 +79,34 @@ func (f *fakeStore) Version(_ context.Context, _, key string, version int) (agen
 	return f.versions[key][version-1], nil
 }
 
-func (f *fakeStore) Apply(_ context.Context, project string, models []agent.Model, tools []agent.SharedTool, agents []agent.Agent, _ string) (map[string]int, error) {
+func (f *fakeStore) Apply(_ context.Context, project string, d agent.Declared, _ string) (map[string]int, error) {
 	if f.applyErr != nil {
 		return nil, f.applyErr
 	}
 	f.writes++
-	for _, m := range models {
+	for _, m := range d.Models {
 		if m.APIKey == "" && m.APIKeyEnv == "" {
 			m.APIKey = f.models[m.Key].APIKey
 		}
 		m.Project = project
 		f.models[m.Key] = m
 	}
-	for _, t := range tools {
+	for _, t := range d.Tools {
 		if t.Secret == "" {
 			t.Secret = f.tools[t.Key].Secret
 		}
 		t.Project = project
 		f.tools[t.Key] = t
 	}
+	for _, p := range d.Portals {
+		if p.Secret == "" {
+			p.Secret = f.portals[p.Slug].Secret
+		}
+		p.Project = project
+		f.portals[p.Slug] = p
+	}
 	out := map[string]int{}
-	for _, a := range agents {
+	for _, a := range d.Agents {
 		f.versions[a.Key] = append(f.versions[a.Key], a.Draft)
 		a.Published = len(f.versions[a.Key])
 		f.agents[a.Key], out[a.Key] = a, a.Published
@@ -309,5 +330,50 @@ func TestApplyOfNothingDoesNothing(t *testing.T) {
 	s := newFakeStore()
 	if got := apply(t, s, ""); got != nil || s.writes != 0 {
 		t.Errorf("%+v, %d writes", got, s.writes)
+	}
+}
+
+const shown = small + `---
+kind: portal
+slug: help
+agent: a
+origins: [https://example.com]
+secret: 0123456789abcdef0123456789abcdef
+`
+
+func TestPortalIsAppliedOnceAndKeepsItsSecret(t *testing.T) {
+	t.Parallel()
+	s := newFakeStore()
+	is := func(a manifest.Action) manifest.Change {
+		return manifest.Change{Kind: "portal", Key: "help", Action: a}
+	}
+	for _, tc := range []struct {
+		old, new string
+		want     manifest.Action
+	}{
+		{"", "", manifest.Created},
+		{"", "", manifest.Unchanged},
+		{"secret: 0123456789abcdef0123456789abcdef\n", "", manifest.Unchanged},
+		{"0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210", manifest.Updated},
+		{"[https://example.com]", "[https://example.com, 'http://localhost:3000']", manifest.Updated},
+	} {
+		got := apply(t, s, strings.Replace(shown, tc.old, tc.new, 1))
+		if got[2] != is(tc.want) {
+			t.Errorf("%q: %+v, want %s", tc.new, got[2], tc.want)
+		}
+		if s.portals["help"].Secret == "" {
+			t.Fatal("the secret is gone")
+		}
+	}
+	other := s.portals["help"]
+	other.Project = "q"
+	s.portals["help"] = other
+	_, err := manifest.Apply(t.Context(), s, "p", parse(t, shown), false)
+	if err == nil || !strings.Contains(err.Error(), "document 3, line 12, column 7: slug: slug is taken by another project") {
+		t.Error(err)
+	}
+	_, err = manifest.Apply(t.Context(), newFakeStore(), "p", parse(t, "kind: portal\nslug: help\nagent: b\n"), false)
+	if err == nil || !strings.Contains(err.Error(), "line 3, column 8: agent: portal help shows the agent b, which is neither declared here nor stored") {
+		t.Error(err)
 	}
 }

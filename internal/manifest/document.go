@@ -18,9 +18,11 @@ const (
 	kindModel = "model"
 	kindTool  = "tool"
 	kindAgent = "agent"
+
+	kindPortal = "portal"
 )
 
-var kinds = []string{kindModel, kindTool, kindAgent}
+var kinds = []string{kindModel, kindTool, kindAgent, kindPortal}
 
 // agentDocument is an agent as a document has it.
 type agentDocument struct {
@@ -56,6 +58,8 @@ func (p *parser) read(root *yaml.Node) {
 		p.tool(fields)
 	case kindAgent:
 		p.agent(fields)
+	case kindPortal:
+		p.portal(fields)
 	}
 	// Of one document only; p.fault ended at maxErrors, so before may be all.
 	slices.SortStableFunc(p.errs[before:], func(a, b *Error) int {
@@ -67,7 +71,7 @@ func (p *parser) read(root *yaml.Node) {
 func (p *parser) kind(fields *[]field) string {
 	i := slices.IndexFunc(*fields, func(f field) bool { return f.name == "kind" })
 	if i < 0 {
-		p.fault(p.at[""], "kind", "is required: model, tool or agent")
+		p.fault(p.at[""], "kind", "is required: model, tool, agent or portal")
 		return ""
 	}
 	var kind string
@@ -77,7 +81,7 @@ func (p *parser) kind(fields *[]field) string {
 	if p.bad["kind"] || slices.Contains(kinds, kind) {
 		return kind
 	}
-	p.fault(p.at["kind"], "kind", "must be model, tool or agent%s", didYouMean(kind, kinds))
+	p.fault(p.at["kind"], "kind", "must be model, tool, agent or portal%s", didYouMean(kind, kinds))
 	return ""
 }
 
@@ -121,6 +125,21 @@ func (p *parser) agent(fields []field) {
 	p.keepPlaces(kindAgent, key)
 }
 
+func (p *parser) portal(fields []field) {
+	var d agent.Portal
+	before := len(p.errs)
+	v := reflect.ValueOf(&d).Elem()
+	p.structure(fields, "", v)
+	p.once(kindPortal, d.Slug)
+	slug := d.Slug
+	p.validate(v, func() error { return d.Validate("") })
+	if len(p.errs) > before {
+		return
+	}
+	p.out.Portals = append(p.out.Portals, d)
+	p.keepPlaces(kindPortal, slug)
+}
+
 // keepPlaces notes where the fields of a thing are, for faults found later.
 func (p *parser) keepPlaces(kind, key string) {
 	for path, at := range maps.All(p.at) {
@@ -135,10 +154,18 @@ func (p *parser) once(kind, key string) {
 	}
 	id := kind + " " + key
 	if first, ok := p.declared[id]; ok {
-		p.faulty(p.at["key"], "key", "document %d declares this %s already", first, kind)
+		p.faulty(p.nearest(keyField(kind)), keyField(kind), "document %d declares this %s already", first, kind)
 		return
 	}
 	p.declared[id] = p.document
+}
+
+// keyField is what names a thing of a kind.
+func keyField(kind string) string {
+	if kind == kindPortal {
+		return "slug"
+	}
+	return "key"
 }
 
 // validate tells all faults that check finds in v. Check tells the first only,

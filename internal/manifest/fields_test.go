@@ -52,6 +52,23 @@ var ownBadFields = map[string]map[string]map[string]string{
 		"idle_timeout_ms":      {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more", "1s": "must be a whole number, not text"},
 		"retries":              {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 to 10", "11": "must be 0 to 10"},
 	},
+	"portal": {
+		"slug":                       {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
+		"agent":                      {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
+		"title":                      {"": noValue, "1": notText, strings.Repeat("a", 201): "must have 200 bytes at most"},
+		"welcome":                    {"": noValue, "1": notText, strings.Repeat("a", 2001): "must have 2000 bytes at most"},
+		"origins":                    {"": noValue, "a": "must be a list, not text", "[1]": notText, "['https://example.com/']": "must be an origin such as", "['*']": "must be an origin such as", "['https://Example.com']": "must be an origin such as"},
+		"paused":                     {"": noValue, "1": "must be true or false, not a number", `"true"`: "must be true or false, not text: remove the quotes"},
+		"anonymous":                  {"": noValue, "1": "must be true or false, not a number", `"true"`: "must be true or false, not text: remove the quotes"},
+		"approvals":                  {"": noValue, "1": "must be true or false, not a number", `"true"`: "must be true or false, not text: remove the quotes"},
+		"secret":                     {"": noValue, "1": notText, "short": "must have 32 bytes or more"},
+		"limits":                     {"": noValue, "1": "must be a mapping, not a number", "{per_minute: 1}": "unknown field"},
+		"limits.message_chars":       {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 (default 8000) to 1000000"},
+		"limits.visitor_per_minute":  {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more"},
+		"limits.portal_per_minute":   {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 or more"},
+		"limits.visitor_usd_per_day": {"": noValue, `"1"`: "must be a number, not text: remove the quotes", "-1": "must be 0 (no limit) or more", ".inf": "must be a finite number"},
+		"limits.portal_usd_per_day":  {"": noValue, `"1"`: "must be a number, not text: remove the quotes", "-1": "must be 0 (no limit) or more", ".inf": "must be a finite number"},
+	},
 	"tool": {
 		"key":                   {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
 		"source":                {"": noValue, "1": notText, "function": "must be openapi, mcp, web_search", "opanapi": "must be openapi"},
@@ -138,6 +155,7 @@ var ownBadFields = map[string]map[string]map[string]string{
 func documentWith(kind, path, value string) string {
 	right := map[string]map[string]string{
 		"model":  {"key": "a", "base_url": "http://x", "model": "m"},
+		"portal": {"slug": "a", "agent": "b"},
 		"agent":  {"key": "a", "config": "{model: m}"},
 		"config": {"model": "m"}, "tools": {"source": "function", "key": "a"},
 		"tool":    {"key": "a", "source": "openapi", "openapi": "{document: x}"},
@@ -227,7 +245,9 @@ func TestEveryFieldHasBadValues(t *testing.T) {
 	paths(models, "", reflect.TypeFor[agent.Model]())
 	paths(tools, "", reflect.TypeFor[agent.SharedTool]())
 	paths(agents, "config.", reflect.TypeFor[agent.Config]())
-	for kind, want := range map[string]map[string]bool{"model": models, "tool": tools, "agent": agents} {
+	portals := map[string]bool{}
+	paths(portals, "", reflect.TypeFor[agent.Portal]())
+	for kind, want := range map[string]map[string]bool{"model": models, "tool": tools, "agent": agents, "portal": portals} {
 		for path := range want {
 			if len(badFields[kind][path]) < 3 {
 				t.Errorf("%s: %s has no table of bad values", kind, path)

@@ -60,9 +60,7 @@ const (
 // Manifest is what a file declares, free of faults in itself: Parse makes no
 // other. Project is empty in all of it.
 type Manifest struct {
-	Models []agent.Model
-	Tools  []agent.SharedTool
-	Agents []agent.Agent
+	agent.Declared
 
 	file   string
 	places map[string]place // of fields, by placeKey

@@ -12,7 +12,7 @@ import (
 type stored struct {
 	models map[string]agent.Model
 	tools  map[string]agent.SharedTool
-	agents map[string]bool // those that the manifest's agents may ask
+	agents map[string]bool // those that the manifest's agents may ask and its portals show
 }
 
 func (m Manifest) readStored(ctx context.Context, store Store, project string) (stored, error) {
@@ -34,18 +34,29 @@ func (m Manifest) readStored(ctx context.Context, store Store, project string) (
 	return s, m.readAsked(ctx, store, project, s.agents)
 }
 
-// readAsked looks which of the agents that others may ask are stored.
+// readAsked looks which of the agents that others may ask, or portals show, are stored.
 func (m Manifest) readAsked(ctx context.Context, store Store, project string, into map[string]bool) error {
+	look := func(key string) error {
+		_, err := store.Agent(ctx, project, key)
+		if err != nil && !errors.Is(err, agent.ErrNotFound) {
+			return err
+		}
+		into[key] = err == nil
+		return nil
+	}
 	for _, a := range m.Agents {
 		for _, t := range a.Draft.Tools {
 			if t.Agent == nil {
 				continue
 			}
-			_, err := store.Agent(ctx, project, t.Agent.Agent)
-			if err != nil && !errors.Is(err, agent.ErrNotFound) {
+			if err := look(t.Agent.Agent); err != nil {
 				return err
 			}
-			into[t.Agent.Agent] = err == nil
+		}
+	}
+	for _, p := range m.Portals {
+		if err := look(p.Agent); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -84,6 +95,11 @@ func (m Manifest) checkReferences(s stored) error {
 	}
 	for _, a := range m.Agents {
 		r.agent(a)
+	}
+	for _, p := range m.Portals {
+		if !r.agents[p.Agent] {
+			r.fault(kindPortal, p.Slug, "agent", "shows the agent %s, which is neither declared here nor stored", p.Agent)
+		}
 	}
 	if r.errs != nil {
 		return r.errs

@@ -17,33 +17,39 @@ ON CONFLICT (project_id, key) DO UPDATE SET
     created_at = CASE WHEN a.deleted_at IS NULL THEN a.created_at ELSE clock_timestamp() END,
     deleted_at = NULL`
 
-// Apply makes or replaces models, shared tools and agents of a project and
-// publishes the agents, all in one transaction: an error means that nothing was
-// written. It returns the agents' versions by key. Errors as of PutModel,
-// PutTool and CreateAgent.
-func (s *Store) Apply(ctx context.Context, project string, models []agent.Model, tools []agent.SharedTool, agents []agent.Agent, by string) (map[string]int, error) {
+// Apply makes or replaces what is declared of a project and publishes the agents,
+// all in one transaction: an error means that nothing was written. It returns the
+// agents' versions by key. Errors as of PutModel, PutTool, CreateAgent and
+// PutPortal.
+func (s *Store) Apply(ctx context.Context, project string, d agent.Declared, by string) (map[string]int, error) {
 	var versions map[string]int
 	err := s.inTx(ctx, s.pool, func(tx *txn) error {
-		versions = make(map[string]int, len(agents))
-		for _, m := range byKey(models, func(m agent.Model) string { return m.Key }) {
+		versions = make(map[string]int, len(d.Agents))
+		for _, m := range byKey(d.Models, func(m agent.Model) string { return m.Key }) {
 			m.Project = project
 			if err := s.putModel(ctx, tx, m); err != nil {
 				return wrap("model "+m.Key, err)
 			}
 		}
-		for _, t := range byKey(tools, func(t agent.SharedTool) string { return t.Key }) {
+		for _, t := range byKey(d.Tools, func(t agent.SharedTool) string { return t.Key }) {
 			t.Project = project
 			if err := s.putTool(ctx, tx, t); err != nil {
 				return wrap("tool "+t.Key, err)
 			}
 		}
-		for _, a := range byKey(agents, func(a agent.Agent) string { return a.Key }) {
+		for _, a := range byKey(d.Agents, func(a agent.Agent) string { return a.Key }) {
 			a.Project = project
 			v, err := s.putAgent(ctx, tx, a, by)
 			if err != nil {
 				return wrap("agent "+a.Key, err)
 			}
 			versions[a.Key] = v
+		}
+		for _, p := range byKey(d.Portals, func(p agent.Portal) string { return p.Slug }) {
+			p.Project = project
+			if err := s.putPortal(ctx, tx, p); err != nil {
+				return wrap("portal "+p.Slug, err)
+			}
 		}
 		return nil
 	})

@@ -442,20 +442,20 @@ func TestApplyWritesAllOrNothing(t *testing.T) {
 	agents := []agent.Agent{newAgent("b"), newAgent("a")}
 	for want := range 2 {
 		agents[0].Draft.Instructions = fmt.Sprint(want)
-		versions, err := s.Apply(b.ctx, project, models, nil, agents, "apply")
+		versions, err := s.Apply(b.ctx, project, agent.Declared{Models: models, Agents: agents}, "apply")
 		b.check(err)
 		if !reflect.DeepEqual(versions, map[string]int{"a": 1, "b": want + 1}) {
 			t.Errorf("versions = %v", versions)
 		}
 	}
 	models[1].BaseURL = "changed"
-	_, err := b.Apply(b.ctx, project, models, nil, agents, "apply") // cannot seal
+	_, err := b.Apply(b.ctx, project, agent.Declared{Models: models, Agents: agents}, "apply") // cannot seal
 	b.is(err, postgres.ErrNoSecretKey)
 	if m, _ := s.Model(b.ctx, project, "l"); m.BaseURL != "" {
 		t.Error("half of it was written")
 	}
 	b.check(s.DeleteAgent(b.ctx, project, "a"))
-	versions, err := s.Apply(b.ctx, project, nil, nil, agents, "apply")
+	versions, err := s.Apply(b.ctx, project, agent.Declared{Agents: agents}, "apply")
 	b.check(err)
 	if !reflect.DeepEqual(versions, map[string]int{"a": 2, "b": 2}) {
 		t.Errorf("versions = %v", versions)
@@ -474,7 +474,7 @@ func TestAppliesAtOnceDoNotBlockEachOther(t *testing.T) {
 			if i%2 == 0 {
 				list = turned
 			}
-			if _, err := b.Apply(b.ctx, project, nil, nil, list, ""); err != nil {
+			if _, err := b.Apply(b.ctx, project, agent.Declared{Agents: list}, ""); err != nil {
 				t.Error(err)
 			}
 		})

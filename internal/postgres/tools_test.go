@@ -82,12 +82,12 @@ func TestApplyWritesSharedTools(t *testing.T) {
 	b := newBed(t, postgres.Times{})
 	a := newAgent("a")
 	a.Draft.Tools = []agent.ToolRef{{Source: agent.SourceOpenAPI, Key: "pets"}}
-	_, err := b.Apply(b.ctx, project, nil, []agent.SharedTool{sharedTool("s1")}, []agent.Agent{a}, "") // cannot seal
+	_, err := b.Apply(b.ctx, project, agent.Declared{Tools: []agent.SharedTool{sharedTool("s1")}, Agents: []agent.Agent{a}}, "") // cannot seal
 	b.is(err, postgres.ErrNoSecretKey)
 	_, err = b.Agent(b.ctx, project, "a")
 	b.is(err, agent.ErrNotFound)
 	s := b.sealing()
-	_, err = s.Apply(b.ctx, project, nil, []agent.SharedTool{sharedTool("s1")}, []agent.Agent{a}, "")
+	_, err = s.Apply(b.ctx, project, agent.Declared{Tools: []agent.SharedTool{sharedTool("s1")}, Agents: []agent.Agent{a}}, "")
 	b.check(err)
 	if secret, err := s.Secret(b.ctx, project, "pets"); err != nil || secret != "s1" {
 		t.Errorf("secret = %q, %v", secret, err)

@@ -36,6 +36,8 @@ type StopRequest struct {
 	Session   string        // one of Session and Turn is required
 	Turn      string        // binds the stop to this turn: a later one is never hit
 	Wait      time.Duration // wait up to so long for the end
+	// RunningOnly leaves a turn that waits for a person as it is: agent.BusyError.
+	RunningOnly bool
 }
 
 // StopStatus is what a stop can say about the end of what it stopped.

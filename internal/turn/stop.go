@@ -13,7 +13,8 @@ import (
 // wait. Nothing running is no error. It goes on when its caller has gone.
 //
 // Errors: agent.ErrNotFound (unknown, or of another project),
-// agent.ErrForbidden, NotRecordedError while the database is away. A stop binds
+// agent.ErrForbidden, agent.BusyError (RunningOnly, and it waits),
+// NotRecordedError while the database is away. A stop binds
 // to the turn that it found: it can never hit a later one.
 func (e *Engine) Stop(ctx context.Context, q StopRequest) (StopAnswer, error) {
 	began := time.Now()
@@ -27,6 +28,9 @@ func (e *Engine) Stop(ctx context.Context, q StopRequest) (StopAnswer, error) {
 	a := StopAnswer{Session: f.Session.ID, Status: StopNone}
 	if f.Lease.Turn == "" {
 		return a, nil
+	}
+	if q.RunningOnly && f.State == agent.SlotWaiting {
+		return a, &agent.BusyError{Session: f.Session.ID, Turn: f.Lease.Turn, Waiting: true}
 	}
 	withdraw, err := e.mayWithdraw(bound, q.Principal, f)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package httpapitest holds tests of the HTTP doors to the contract: an Oracle
-// that checks every exchange against api/client.yaml, and a World that stands in
+// that checks every exchange against the documents of api/, and a World that stands in
 // for the engine and the store, with a journal that the test writes by hand.
 package httpapitest
 
@@ -22,37 +22,65 @@ import (
 	"github.com/belayrun/belay/api"
 )
 
-// Prefix is where the routes of the document are.
+// Prefix is where the routes of the client API are.
 const Prefix = "/api/client/v1"
 
-// Document is api/client.yaml, parsed and compiled.
+// Document is a document of api/, parsed and compiled.
 type Document struct {
-	Spec  *openapi3.T
-	lines map[string]*jsonschema.Schema // by operation path, of the data lines of its stream
+	Spec   *openapi3.T
+	Prefix string
+	lines  map[string]*jsonschema.Schema // by operation path, of the data lines of its stream
 }
 
-var load = sync.OnceValues(func() (*Document, error) {
-	spec, err := openapi3.NewLoader().LoadFromData(api.Client)
-	if err != nil {
-		return nil, err
+// contracts are the documents there are, and the schemas of their streams' lines
+// by operation path.
+var contracts = []struct {
+	prefix string
+	yaml   []byte
+	lines  map[string]string
+}{
+	{Prefix, api.Client, map[string]string{
+		"/agents/conversations/{id}/events": "Event", "/responses": "ResponseEvent",
+		"/agents/responses": "ResponseEvent", "/responses/{id}": "ResponseEvent",
+	}},
+	{"/api/portal/v1", api.Portal, map[string]string{"/{slug}/conversations/{id}/events": "Event"}},
+}
+
+var load = sync.OnceValues(func() ([]*Document, error) {
+	var all []*Document
+	for _, c := range contracts {
+		spec, err := openapi3.NewLoader().LoadFromData(c.yaml)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.prefix, err)
+		}
+		d := &Document{Spec: spec, Prefix: c.prefix, lines: map[string]*jsonschema.Schema{}}
+		if err := d.compile(c.lines); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.prefix, err)
+		}
+		all = append(all, d)
 	}
-	d := &Document{Spec: spec, lines: map[string]*jsonschema.Schema{}}
-	return d, d.compile()
+	return all, nil
 })
 
-// Load returns the document.
+// Load returns api/client.yaml.
 func Load(t testing.TB) *Document {
 	t.Helper()
-	d, err := load()
+	return All(t)[0]
+}
+
+// All returns the documents.
+func All(t testing.TB) []*Document {
+	t.Helper()
+	all, err := load()
 	if err != nil {
-		t.Fatalf("api/client.yaml: %v", err)
+		t.Fatalf("api: %v", err)
 	}
-	return d
+	return all
 }
 
 // compile prepares the schemas of stream lines: they are too many to be compiled
 // each time.
-func (d *Document) compile() error {
+func (d *Document) compile(lines map[string]string) error {
 	b, err := d.Spec.MarshalJSON()
 	if err != nil {
 		return err
@@ -63,14 +91,11 @@ func (d *Document) compile() error {
 	}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
-	if err := c.AddResource("belay:client", tree); err != nil {
+	if err := c.AddResource("belay:api", tree); err != nil {
 		return err
 	}
-	for path, schema := range map[string]string{
-		"/agents/conversations/{id}/events": "Event", "/responses": "ResponseEvent",
-		"/agents/responses": "ResponseEvent", "/responses/{id}": "ResponseEvent",
-	} {
-		if d.lines[path], err = c.Compile("belay:client#/components/schemas/" + schema); err != nil {
+	for path, schema := range lines {
+		if d.lines[path], err = c.Compile("belay:api#/components/schemas/" + schema); err != nil {
 			return err
 		}
 	}
@@ -80,9 +105,9 @@ func (d *Document) compile() error {
 // Route returns the operation that a request is for. Words of a path go before
 // parameters.
 func (d *Document) Route(r *http.Request) (route *routers.Route, params map[string]string, err error) {
-	path, ok := strings.CutPrefix(r.URL.EscapedPath(), Prefix)
+	path, ok := strings.CutPrefix(r.URL.EscapedPath(), d.Prefix)
 	if !ok {
-		return nil, nil, fmt.Errorf("%s is not below %s", r.URL.Path, Prefix)
+		return nil, nil, fmt.Errorf("%s is not below %s", r.URL.Path, d.Prefix)
 	}
 	best := -1
 	for template, item := range d.Spec.Paths.Map() {
@@ -119,14 +144,14 @@ func match(template, path string) (map[string]string, int) {
 	return params, fixed
 }
 
-// Oracle is a transport that fails the test where an exchange with the client
-// API is not as the document says: a response that it does not have, a request
+// Oracle is a transport that fails the test where an exchange with one of the
+// APIs is not as its document says: a response that it does not have, a request
 // that it forbids and the server takes, a line of a stream that it does not know.
 type Oracle struct {
 	T    testing.TB
 	Next http.RoundTripper // nil: http.DefaultTransport
 
-	doc *Document
+	docs []*Document
 }
 
 // NewOracle returns an Oracle over next.
@@ -134,12 +159,13 @@ func NewOracle(t testing.TB, next http.RoundTripper) *Oracle {
 	if next == nil {
 		next = http.DefaultTransport
 	}
-	return &Oracle{T: t, Next: next, doc: Load(t)}
+	return &Oracle{T: t, Next: next, docs: All(t)}
 }
 
 // RoundTrip implements http.RoundTripper.
 func (o *Oracle) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !strings.HasPrefix(r.URL.Path, Prefix) {
+	doc := o.document(r.URL.Path)
+	if doc == nil || r.Method == http.MethodOptions { // a browser's preflight is no part of an API
 		return o.Next.RoundTrip(r)
 	}
 	asked, err := drain(&r.Body)
@@ -153,7 +179,7 @@ func (o *Oracle) RoundTrip(r *http.Request) (*http.Response, error) {
 	if res.Header.Get("X-Request-Id") == "" {
 		o.T.Errorf("%s %s: no X-Request-Id", r.Method, r.URL.Path)
 	}
-	route, params, err := o.doc.Route(r)
+	route, params, err := doc.Route(r)
 	if err != nil {
 		if res.StatusCode != http.StatusNotFound && res.StatusCode != http.StatusMethodNotAllowed {
 			o.T.Errorf("%v, but the answer is %s", err, res.Status)
@@ -166,11 +192,22 @@ func (o *Oracle) RoundTrip(r *http.Request) (*http.Response, error) {
 		again.Body = io.NopCloser(bytes.NewReader(asked))
 		again.Header.Set("Content-Type", "application/json")
 	}
-	o.check(again, res, route, params)
+	o.check(doc, again, res, route, params)
 	return res, nil
 }
 
-func (o *Oracle) check(r *http.Request, res *http.Response, route *routers.Route, params map[string]string) {
+// document returns the one whose API a path is of.
+func (o *Oracle) document(path string) *Document {
+	var best *Document
+	for _, d := range o.docs {
+		if strings.HasPrefix(path, d.Prefix+"/") && (best == nil || len(d.Prefix) > len(best.Prefix)) {
+			best = d
+		}
+	}
+	return best
+}
+
+func (o *Oracle) check(doc *Document, r *http.Request, res *http.Response, route *routers.Route, params map[string]string) {
 	in := &openapi3filter.RequestValidationInput{
 		Request: r, PathParams: params, Route: route,
 		Options: &openapi3filter.Options{IncludeResponseStatus: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, SkipSettingDefaults: true},
@@ -181,7 +218,7 @@ func (o *Oracle) check(r *http.Request, res *http.Response, route *routers.Route
 		}
 	}
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "text/event-stream" {
-		schema := o.doc.lines[route.Path]
+		schema := doc.lines[route.Path]
 		if schema == nil {
 			o.T.Errorf("%s %s: the document has no stream here", r.Method, r.URL.Path)
 			return
