@@ -25,8 +25,6 @@ type Leg struct {
 	Seq     int64 // the last number used before Events
 	// Events are those that the taking transaction wrote, in order.
 	Events []Event
-	// Adopted: the row was found, its taking was never answered.
-	Adopted bool
 }
 
 // StopResult is what became of a stop once it is durable.

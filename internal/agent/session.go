@@ -40,6 +40,9 @@ type Turn struct {
 	Spec       Config // what it runs, fixed when it began
 	Usage      Tokens
 	Calls      int // model calls accounted for by legs that were closed
+	// Worked is for how long its legs have run, up to when it was read; the time
+	// that it waited for a person, or to be claimed, is not in it.
+	Worked time.Duration
 
 	Depth  int    // 0: nobody's child
 	Parent *Lease // the leg that began it, for a sub-agent's turn

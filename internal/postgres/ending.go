@@ -192,12 +192,17 @@ WHERE turn_id = @turn::text AND state = 'open'`
 const markTold = `
 UPDATE actions SET told = true WHERE turn_id = @turn::text AND state <> 'open' AND NOT told`
 
+// closeTurn comes before closeSlot of the same closing: the slot still says since
+// when the leg has run.
 const closeTurn = `
 UPDATE turns SET status = @status::text, stop_reason = nullif(@reason::text, ''), stop_detail = nullif(@detail::text, ''),
     stop = @stop::json, error = @error::json,
     closed_fence = CASE WHEN @owner::boolean THEN @fence::bigint ELSE closed_fence END,
     input_tokens = @input::bigint, cached_tokens = @cached::bigint, output_tokens = @output::bigint,
     reasoning_tokens = @reasoning::bigint, estimated = @estimated::boolean, cost_usd = @cost::float8,
+    worked_ms = worked_ms + coalesce((
+        SELECT (extract(epoch FROM @now::timestamptz - s.taken_at) * 1000)::bigint FROM run_slots s
+        WHERE s.session_id = turns.session_id AND s.turn_id = turns.id AND s.state = 'running'), 0),
     ended_at = CASE WHEN @status::text IN ('completed', 'incomplete', 'failed') THEN @now::timestamptz END
 WHERE id = @turn::text`
 

@@ -124,7 +124,7 @@ func (s *Store) Strays(ctx context.Context, node string, known []agent.Lease) ([
 		}
 		leg, err := r.leg()
 		l.Session, l.Turn = leg.Session.ID, leg.Turn.ID
-		leg.Lease, leg.Seq, leg.Adopted = l, seq, true
+		leg.Lease, leg.Seq = l, seq
 		return leg, err
 	})
 	for i := 0; i < len(legs) && err == nil; i++ {

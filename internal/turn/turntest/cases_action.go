@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/belayrun/belay/internal/agent"
 )
@@ -17,6 +18,7 @@ func actionCases() []storeCase {
 		{name: "an unknown action is not found", run: decideUnknown},
 		{name: "arguments that a person edited are kept with the approval", run: decideEdited},
 		{name: "a turn that waits again is paused again", alone: true, run: decideWaitsAgain},
+		{name: "a turn's work adds up over its legs, and waiting is no work", alone: true, run: workAddsUp},
 	}
 }
 
@@ -105,6 +107,31 @@ func decideWaitsAgain(f *fixture) {
 	}
 	f.want(paused == 3, "%d pauses", paused)
 	f.end(l)
+}
+
+// workAddsUp measures from both sides: no leg can have worked for longer than
+// from before its claim to now, nor for less than what was slept in it.
+func workAddsUp(f *fixture) {
+	const slept = 150 * time.Millisecond
+	node := f.node("a")
+	began := time.Now()
+	l := f.running(node)
+	time.Sleep(slept)
+	id := l.pause("c1")[0]
+	first := time.Since(began)
+	worked := f.turn(l.Lease.Turn).Worked
+	f.want(worked >= slept && worked <= first, "%v after a leg of %v to %v", worked, slept, first)
+	time.Sleep(4 * slept)
+	f.want(f.turn(l.Lease.Turn).Worked == worked, "%v, and %v while it waits", worked, f.turn(l.Lease.Turn).Worked)
+	l.decide(id, agent.ActionApproved)
+	began = time.Now()
+	l = f.claim(node)
+	f.want(l.Turn.Worked >= worked && l.Turn.Worked <= worked+time.Since(began)+time.Millisecond, "claimed after %v of work, %v before", l.Turn.Worked, worked)
+	time.Sleep(slept)
+	f.want(f.turn(l.Lease.Turn).Worked >= worked+slept, "%v while the second leg runs", f.turn(l.Lease.Turn).Worked)
+	l.answer("done")
+	total, second := f.turn(l.Lease.Turn).Worked, time.Since(began)
+	f.want(total >= worked+slept && total <= worked+second+time.Millisecond, "%v after a second leg of %v to %v", total, slept, second)
 }
 
 func decideCases() []storeCase {

@@ -31,7 +31,7 @@ func takeWrites(f *fixture) {
 	l := f.take(b)
 	f.want(l.Lease == agent.Lease{Session: b.Session.ID, Turn: b.Turn.ID, Node: node, Fence: l.Lease.Fence} && l.Lease.Fence > 0,
 		"lease %+v", l.Lease)
-	f.want(l.Seq == 0 && len(l.Events) == 2 && !l.Adopted, "leg %+v", l.Leg)
+	f.want(l.Seq == 0 && len(l.Events) == 2, "leg %+v", l.Leg)
 	msg, ok := l.Events[0].Body.(agent.Message)
 	f.want(ok && msg.Role == agent.RoleUser && msg.Text == "hello" && msg.Index == 0, "first event %+v", l.Events[0])
 	started, ok := l.Events[1].Body.(agent.TurnStarted)

@@ -58,7 +58,7 @@ func (m *Memory) Strays(ctx context.Context, node string, known []agent.Lease) (
 				continue
 			}
 			leg := agent.Leg{
-				Lease: s.lease(), Session: s.Session, Turn: m.readTurn(m.turns[s.slot.turn]), Seq: s.slot.seq, Adopted: true,
+				Lease: s.lease(), Session: s.Session, Turn: m.readTurn(m.turns[s.slot.turn]), Seq: s.slot.seq,
 			}
 			var err error
 			leg.Events, err = s.events(func(r memRow) bool { return r.fence == s.slot.fence })

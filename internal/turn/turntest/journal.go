@@ -146,8 +146,15 @@ func (m *Memory) readTurn(t *memTurn) agent.Turn {
 	out := t.Turn
 	out.Metadata = maps.Clone(t.Metadata)
 	out.Usage = t.total()
-	if s := m.sessions[t.Session]; s != nil && s.slot.turn == t.ID && s.slot.stop != nil {
+	s := m.sessions[t.Session]
+	if s == nil || s.slot.turn != t.ID {
+		return out
+	}
+	if s.slot.stop != nil {
 		out.Stop = new(*s.slot.stop)
+	}
+	if s.slot.state == agent.SlotRunning {
+		out.Worked += now().Sub(s.slot.taken)
 	}
 	return out
 }

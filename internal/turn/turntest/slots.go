@@ -252,6 +252,9 @@ func (s *memSession) told(action string) bool {
 func (m *Memory) closeLeg(s *memSession, t *memTurn, o agent.Outcome) {
 	at := now()
 	t.Status, t.StopReason, t.Usage = o.Status(), o.StopReason(), t.total()
+	if s.slot.state == agent.SlotRunning {
+		t.Worked += at.Sub(s.slot.taken)
+	}
 	s.slot.node, s.slot.stop, s.slot.state = "", nil, agent.SlotWaiting
 	s.UpdatedAt = at
 	if o.Kind == agent.Waiting {
