@@ -35,7 +35,8 @@ type Execution struct {
 	SyncTimeoutSeconds           int    `json:"sync_timeout_seconds,omitempty" yaml:"sync_timeout_seconds,omitempty"` // 300
 	BackgroundEnabled            *bool  `json:"background_enabled,omitempty" yaml:"background_enabled,omitempty"`     // true
 	BackgroundMaxDurationMinutes int    `json:"background_max_duration_minutes,omitempty" yaml:"background_max_duration_minutes,omitempty"`
-	DefaultMode                  string `json:"default_mode,omitempty" yaml:"default_mode,omitempty"` // sync or background
+	DefaultMode                  string `json:"default_mode,omitempty" yaml:"default_mode,omitempty"`                   // sync or background
+	ActionExpirySeconds          int    `json:"action_expiry_seconds,omitempty" yaml:"action_expiry_seconds,omitempty"` // how long approvals and questions stay open; 0: for ever
 	CallbackURL                  string `json:"callback_url,omitempty" yaml:"callback_url,omitempty"`
 	CallbackSecret               string `json:"callback_secret,omitempty" yaml:"callback_secret,omitempty"`
 }
@@ -55,6 +56,14 @@ func (e Execution) SyncTimeout() time.Duration {
 	}
 	return time.Duration(e.SyncTimeoutSeconds) * time.Second
 }
+
+// ActionExpiry is how long a request to a person stays open; 0: for ever.
+func (e Execution) ActionExpiry() time.Duration {
+	return time.Duration(e.ActionExpirySeconds) * time.Second
+}
+
+// maxActionExpiry is a year, in seconds.
+const maxActionExpiry = 365 * 24 * 60 * 60
 
 // Overrides replace parts of an agent's Config for one turn. Nil keeps.
 type Overrides struct {
@@ -226,6 +235,8 @@ func (v *checks) execution(e Execution) {
 	v.that(e.SyncTimeoutSeconds >= 0 && e.SyncTimeoutSeconds <= 3600, "execution.sync_timeout_seconds", "must be 0 (default 300) to 3600")
 	v.min("execution.background_max_duration_minutes", int64(e.BackgroundMaxDurationMinutes), 0)
 	v.that(e.DefaultMode == "" || e.DefaultMode == "sync" || e.DefaultMode == "background", "execution.default_mode", "must be sync or background")
+	v.that(e.ActionExpirySeconds >= 0 && e.ActionExpirySeconds <= maxActionExpiry, "execution.action_expiry_seconds",
+		fmt.Sprintf("must be 0 (default: never) to %d", maxActionExpiry))
 	if e.CallbackURL != "" {
 		v.url("execution.callback_url", e.CallbackURL)
 	}

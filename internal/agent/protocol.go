@@ -62,12 +62,20 @@ type Batch struct {
 	Rows  []Row
 }
 
+// Expired is what was open for too long in one session.
+type Expired struct {
+	Session string
+	Actions []string
+	Queued  bool // the turn waits for nothing more, and goes on
+}
+
 // Decision is a person's word on an action.
 type Decision struct {
 	Action    string
 	Type      ActionType  // what it is a word on; empty: either
 	State     ActionState // approved, denied or expired
 	By        string
+	Door      Door // it came through; empty: that of the action's turn
 	Answer    string
 	Arguments []byte // edited arguments of an approval, nil: as asked
 }

@@ -33,8 +33,8 @@ type Turn struct {
 	Stop       *Stop // asked for, whether or not it has taken effect
 	Error      *Failure
 
-	FirstSeq   int64 // number of its user message in the journal
-	Index      int   // of its first assistant message
+	FirstSeq   int64 // number of its first event in the journal: its user message, but see FirstWords
+	Index      int   // of the first message that its model writes
 	Background bool
 	Metadata   map[string]string
 	Spec       Config // what it runs, fixed when it began
@@ -87,6 +87,8 @@ type Action struct {
 	DecidedBy string
 	DecidedAt time.Time
 	CreatedAt time.Time
+	ExpiresAt time.Time     // nobody can decide it from then on; zero: never
+	Lasts     time.Duration // in place of ExpiresAt where it is opened: by the database's clock
 }
 
 // Principal is who calls: an API token, a dashboard user or a visitor.

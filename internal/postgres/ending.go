@@ -32,9 +32,10 @@ type facts struct {
 
 // askedFor is an action as far as a closing cares.
 type askedFor struct {
-	id, by string
-	state  agent.ActionState
-	told   bool
+	id, turn, by string
+	kind         agent.ActionType
+	state        agent.ActionState
+	told         bool
 }
 
 const readFacts = `
@@ -43,22 +44,26 @@ SELECT c.project_id, t.agent_key, t.started_by, t.door, t.message_index, t.confi
 FROM turns t JOIN sessions c ON c.id = t.session_id
 WHERE t.id = @turn::text`
 
+// readAsked also reads what earlier turns had left open and was decided while
+// this one ran, which is to be told in its closing.
 const readAsked = `
-SELECT id, coalesce(decided_by, ''), state, told FROM actions WHERE turn_id = @turn::text ORDER BY n`
+SELECT id, turn_id, type, coalesce(decided_by, ''), state, told FROM actions
+WHERE turn_id = @turn::text OR (session_id = @session::text AND state <> 'open' AND NOT told)
+ORDER BY n`
 
 const readCalls = `
 SELECT call FROM usage WHERE turn_id = @turn::text ORDER BY call`
 
-func (f *facts) queue(batch *pgx.Batch, turn string) {
+func (f *facts) queue(batch *pgx.Batch, session, turn string) {
 	args := pgx.StrictNamedArgs{"turn": turn}
 	u := &f.total
 	var found bool
 	batch.Queue(readFacts, args).QueryRow(into([]any{
 		&f.project, &f.agent, &f.by, &f.door, &f.index, &f.config, &u.Input, &u.CachedInput, &u.Output, &u.Reasoning, &u.Estimated, &u.CostUSD,
 	}, &found))
-	batch.Queue(readAsked, args).Query(func(rows pgx.Rows) (err error) {
+	batch.Queue(readAsked, pgx.StrictNamedArgs{"session": session, "turn": turn}).Query(func(rows pgx.Rows) (err error) {
 		f.actions, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a askedFor, err error) {
-			return a, row.Scan(&a.id, &a.by, &a.state, &a.told)
+			return a, row.Scan(&a.id, &a.turn, &a.kind, &a.by, &a.state, &a.told)
 		})
 		return err
 	})
@@ -79,17 +84,18 @@ func (f *facts) open() []string {
 	return out
 }
 
-// withdraw answers the open actions "no" within the ending.
-func (f *facts) withdraw(x *ending, by string) int {
+// withdraw answers the open questions "no" within the ending, and approvals too
+// where that is so.
+func (f *facts) withdraw(x *ending, by string, approvals bool) int {
 	n := 0
 	for i := range f.actions {
-		if a := &f.actions[i]; a.state == agent.ActionOpen {
+		if a := &f.actions[i]; a.state == agent.ActionOpen && (approvals || a.kind == agent.ActionQuestion) {
 			a.state, a.by = agent.ActionWithdrawn, by
 			n++
 		}
 	}
 	if n > 0 {
-		x.withdraw, x.withdrawnBy = true, by
+		x.withdraw, x.withdrawnBy, x.approvals = true, by, approvals
 	}
 	return n
 }
@@ -137,6 +143,7 @@ type ending struct {
 	messages    int // at least so many in the transcript; they are counted too
 	withdraw    bool
 	withdrawnBy string
+	approvals   bool // are withdrawn too
 	tell        bool // decisions are among the events
 }
 
@@ -169,14 +176,12 @@ func (e *ender) tellDecisions(ctx context.Context, sl slot, f *facts, x *ending)
 			return err
 		}
 	}
-	var bodies []agent.Body
+	x.tell = true
 	for _, a := range untold {
 		if !slices.ContainsFunc(events, func(e agent.Event) bool { return decides(e, a.id) }) {
-			bodies = append(bodies, agent.ActionDecided{ActionID: a.id, State: a.state, By: a.by})
+			x.say(number(sl, a.turn, x.seq, []agent.Body{agent.ActionDecided{ActionID: a.id, State: a.state, By: a.by}})...)
 		}
 	}
-	x.tell = true
-	x.say(number(sl, sl.turn, x.seq, bodies)...)
 	return nil
 }
 
@@ -187,10 +192,10 @@ func decides(e agent.Event, action string) bool {
 
 const withdrawActions = `
 UPDATE actions SET state = 'withdrawn', decided_by = @by::text, decided_at = @now::timestamptz
-WHERE turn_id = @turn::text AND state = 'open'`
+WHERE turn_id = @turn::text AND state = 'open' AND (@approvals::boolean OR type = 'question')`
 
 const markTold = `
-UPDATE actions SET told = true WHERE turn_id = @turn::text AND state <> 'open' AND NOT told`
+UPDATE actions SET told = true WHERE session_id = @session::text AND state <> 'open' AND NOT told`
 
 // closeTurn comes before closeSlot of the same closing: the slot still says since
 // when the leg has run.
@@ -222,10 +227,12 @@ WHERE session_id = @session::text`
 func (e *ender) close(sl *slot, f *facts, x ending) error {
 	var batch pgx.Batch
 	if x.withdraw {
-		batch.Queue(withdrawActions, pgx.StrictNamedArgs{"turn": sl.turn, "by": x.withdrawnBy, "now": sl.now})
+		batch.Queue(withdrawActions, pgx.StrictNamedArgs{
+			"turn": sl.turn, "by": x.withdrawnBy, "now": sl.now, "approvals": x.approvals,
+		})
 	}
 	if x.tell {
-		batch.Queue(markTold, pgx.StrictNamedArgs{"turn": sl.turn})
+		batch.Queue(markTold, pgx.StrictNamedArgs{"session": sl.session})
 	}
 	queueRows(&batch, insertRows, sl.session, x.fence, x.rows)
 	if err := queueEvents(&batch, insertEvents, sl.session, x.fence, x.events); err != nil {

@@ -137,10 +137,11 @@ WITH k AS (
         AS e (seq, last_seq, turn_id, kind, body, at), k
     ON CONFLICT (session_id, seq) DO NOTHING
 ), opened AS (
-    INSERT INTO actions (id, session_id, turn_id, call_id, type, name, arguments)
-    SELECT a.id, k.session_id, k.turn_id, a.call_id, a.type, a.name, a.arguments::json
-    FROM unnest(@ids::text[], @calls::text[], @types::text[], @names::text[], @arguments::text[])
-        WITH ORDINALITY AS a (id, call_id, type, name, arguments, n), k
+    INSERT INTO actions (id, session_id, turn_id, call_id, type, name, arguments, expires_at)
+    SELECT a.id, k.session_id, k.turn_id, a.call_id, a.type, a.name, a.arguments::json,
+        clock_timestamp() + make_interval(secs => nullif(a.lasts, 0))
+    FROM unnest(@ids::text[], @calls::text[], @types::text[], @names::text[], @arguments::text[], @lasts::float8[])
+        WITH ORDINALITY AS a (id, call_id, type, name, arguments, lasts, n), k
     ORDER BY a.n
     ON CONFLICT (id) DO NOTHING
 )
@@ -173,11 +174,13 @@ func (s *Store) Record(ctx context.Context, l agent.Lease, rows []agent.Row, ope
 
 func actionArgs(open []agent.Action) pgx.StrictNamedArgs {
 	var ids, calls, types, names, arguments []string
+	var lasts []float64
 	for _, a := range open {
 		ids, calls, types = append(ids, a.ID), append(calls, a.CallID), append(types, string(a.Type))
 		names, arguments = append(names, clean(a.Name)), append(arguments, orNull(a.Arguments))
+		lasts = append(lasts, a.Lasts.Seconds())
 	}
-	return pgx.StrictNamedArgs{"ids": ids, "calls": calls, "types": types, "names": names, "arguments": arguments}
+	return pgx.StrictNamedArgs{"ids": ids, "calls": calls, "types": types, "names": names, "arguments": arguments, "lasts": lasts}
 }
 
 const lookAtSlot = `

@@ -38,7 +38,7 @@ func (e *ender) settleForOther(ctx context.Context, sl *slot, withdraw bool) (ag
 	var last int64
 	var found bool
 	var batch pgx.Batch
-	f.queue(&batch, sl.turn)
+	f.queue(&batch, sl.session, sl.turn)
 	batch.Queue(readRemains, pgx.StrictNamedArgs{"turn": sl.turn}).Query(left.collect)
 	batch.Queue(readLastNumber, pgx.StrictNamedArgs{"session": sl.session}).QueryRow(into([]any{&last}, &found))
 	if err := e.tx.send(ctx, &batch); err != nil {
@@ -46,9 +46,7 @@ func (e *ender) settleForOther(ctx context.Context, sl *slot, withdraw bool) (ag
 	}
 	o := othersOutcome(sl)
 	x := ending{outcome: o, fence: sl.fence + 1, seq: max(last, sl.seq) + agent.GapWhenClosedForOther}
-	if withdraw || o.Kind != agent.Stopped {
-		e.actions += f.withdraw(&x, stopBy(o))
-	}
+	e.actions += f.withdraw(&x, stopBy(o), withdraw || o.Kind != agent.Stopped)
 	if err := e.tellDecisions(ctx, *sl, &f, &x); err != nil {
 		return agent.Stop{}, err
 	}

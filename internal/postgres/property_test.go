@@ -44,7 +44,7 @@ func TestAnyOrderOfStatementsKeepsThePromises(t *testing.T) {
 		w.begin = newBegin("")
 		r.Repeat(map[string]func(*rapid.T){
 			"take": w.take, "queue": w.queue, "claim": w.claim, "append": w.append, "record": w.record, "ask": w.ask,
-			"settle": w.settle, "settle2": w.settle, "pause": w.pause, "decide": w.decide, "stop": w.stop, "stop one": w.stopAny,
+			"settle": w.settle, "settle2": w.settle, "pause": w.pause, "decide": w.decide, "expire": w.expire, "stop": w.stop, "stop one": w.stopAny,
 			"next leg": w.nextLeg, "kill": w.kill, "sweep": w.sweep, "adopt": w.adopt, "give up": w.giveUp, "": w.look,
 		})
 		w.freeSlot()
@@ -128,7 +128,8 @@ func (w *world) record(r *rapid.T) { w.write(w.leg(r), nil) }
 
 func (w *world) ask(r *rapid.T) {
 	h, id := w.leg(r), agent.NewID()
-	if w.write(h, []agent.Action{{ID: id, CallID: id, Type: agent.ActionApproval, Name: "n"}}) {
+	lasts := rapid.SampledFrom([]time.Duration{0, 0, time.Microsecond}).Draw(r, "lasts")
+	if w.write(h, []agent.Action{{ID: id, CallID: id, Type: agent.ActionApproval, Name: "n", Lasts: lasts}}) {
 		w.actions = append(w.actions, id)
 	}
 }
@@ -190,7 +191,9 @@ func (w *world) nextLeg(r *rapid.T) {
 	for _, a := range open {
 		if a.State == agent.ActionOpen {
 			_, _, err := w.Decide(w.ctx, agent.Decision{Action: a.ID, State: agent.ActionDenied, By: "user:eve"})
-			w.fatal(err)
+			if d, late := errors.AsType[*agent.DecidedError](err); !late || d.Action.State != agent.ActionExpired {
+				w.fatal(err)
+			}
 		}
 	}
 	w.claim(r)
@@ -202,31 +205,43 @@ func (w *world) decide(r *rapid.T) {
 		return
 	}
 	_, _, err := w.Decide(w.ctx, agent.Decision{Action: w.actions[i], State: agent.ActionApproved, By: "user:eve"})
-	if _, decided := errors.AsType[*agent.DecidedError](err); !decided {
+	_, decided := errors.AsType[*agent.DecidedError](err)
+	if _, busy := errors.AsType[*agent.BusyError](err); !decided && !busy {
 		w.fatal(err)
 	}
 }
 
+// expire ends what may have been asked for no time at all.
+func (w *world) expire(*rapid.T) {
+	_, _, err := w.Expire(w.ctx)
+	w.fatal(err)
+}
+
 // stop stops what is in the slot.
-func (w *world) stop(*rapid.T) {
+func (w *world) stop(r *rapid.T) { w.stopSlot(rapid.Bool().Draw(r, "may approve")) }
+
+func (w *world) stopSlot(withdraw bool) {
 	found, err := w.Find(w.ctx, w.begin.Session.ID)
 	if errors.Is(err, agent.ErrNotFound) || found.Lease.Turn == "" {
 		return
 	}
 	w.fatal(err)
-	w.stopTurn(found.Lease.Turn)
+	w.stopTurn(found.Lease.Turn, withdraw)
 }
 
 // stopAny stops a turn that may be long over.
 func (w *world) stopAny(r *rapid.T) {
 	if h := w.leg(r); h.Turn != "none" {
-		w.stopTurn(h.Turn)
+		w.stopTurn(h.Turn, rapid.Bool().Draw(r, "may approve"))
 	}
 }
 
-func (w *world) stopTurn(turn string) {
-	res, err := w.Stop(w.ctx, w.begin.Session.ID, turn, agent.Stop{By: "user:bob"}, true)
+func (w *world) stopTurn(turn string, withdraw bool) {
+	res, err := w.Stop(w.ctx, w.begin.Session.ID, turn, agent.Stop{By: "user:bob"}, withdraw)
 	w.fatal(err)
+	if !withdraw && !res.Cancelled && !res.Ended {
+		return // it waits for an approval, as before
+	}
 	if res.Cancelled {
 		w.answers[turn] = append(w.answers[turn], true)
 	} else if n := w.count("SELECT count(*) FROM turns WHERE id = $1 AND ended_at IS NOT NULL AND stop_reason IS DISTINCT FROM 'cancelled'", turn); n != 1 {
@@ -300,7 +315,7 @@ func (w *world) freeSlot() {
 			break
 		}
 	}
-	w.stop(w.r)
+	w.stopSlot(true)
 	w.look(w.r)
 	if n := w.count("SELECT count(*) FROM run_slots WHERE state <> 'idle'"); n > 0 {
 		w.r.Fatal(fmt.Errorf("%d slots are stuck", n))

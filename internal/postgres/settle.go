@@ -48,7 +48,7 @@ func settle(ctx context.Context, tx *txn, l agent.Lease, c agent.Closing) (agent
 	var f facts
 	var batch pgx.Batch
 	queueLockLeg(&batch, l, &sl, &found)
-	f.queue(&batch, l.Turn)
+	f.queue(&batch, l.Session, l.Turn)
 	var tree []slot
 	queueTree(&batch, l.Turn, &tree)
 	if err := tx.send(ctx, &batch); err != nil {
@@ -67,8 +67,8 @@ func settle(ctx context.Context, tx *txn, l agent.Lease, c agent.Closing) (agent
 		return agent.Closed{}, agent.ErrGoOn
 	}
 	x := ending{outcome: o, fence: sl.fence, owner: true, seq: lastNumber(sl, c), rows: c.Rows, usage: f.fresh(c.Usage), messages: nextMessage(c)}
-	if o.Kind != agent.Stopped && o.Kind != agent.Waiting {
-		f.withdraw(&x, "")
+	if o.Kind != agent.Waiting {
+		f.withdraw(&x, stopBy(o), o.Kind != agent.Stopped)
 	}
 	if err := e.tellDecisions(ctx, sl, &f, &x); err != nil {
 		return agent.Closed{}, err

@@ -175,6 +175,7 @@ type taking struct {
 	session agent.Session
 	label   string // of b.Node
 	known   int64  // fence of the first take of this turn, 0: none before
+	open    int    // requests of the session, whichever turn's
 
 	hasSlot, hasParent, hasKnown bool
 
@@ -240,6 +241,9 @@ const takenBefore = `
 SELECT e.fence FROM turns t JOIN events e ON e.session_id = t.session_id AND e.seq = t.first_seq
 WHERE t.id = @turn::text AND t.session_id = @session::text`
 
+const countOpen = `
+SELECT count(*) FROM actions WHERE session_id = @session::text AND state = 'open'`
+
 // lock makes the session where it is new, and locks parent and slot.
 func (t *taking) lock(ctx context.Context) error {
 	var batch pgx.Batch
@@ -264,6 +268,7 @@ func (t *taking) lock(ctx context.Context) error {
 	dst := append(t.slot.into(), &x.Project, &x.Agent, &x.Owner, &x.Door, &x.Title, &x.CreatedAt, &t.label)
 	batch.Queue(lockForTake, pgx.StrictNamedArgs{"session": c.ID, "node": t.b.Node}).QueryRow(into(dst, &t.hasSlot))
 	batch.Queue(takenBefore, pgx.StrictNamedArgs{"turn": t.b.Turn.ID, "session": c.ID}).QueryRow(into([]any{&t.known}, &t.hasKnown))
+	batch.Queue(countOpen, pgx.StrictNamedArgs{"session": c.ID}).QueryRow(into([]any{&t.open}, new(bool)))
 	err := t.tx.send(ctx, &batch)
 	x.ID = c.ID
 	return err
@@ -299,18 +304,25 @@ func (t *taking) again(ctx context.Context) error {
 	return err
 }
 
-// vacate ends what is left in a slot that will be taken.
-func (t *taking) vacate(ctx context.Context) error {
+// vacate ends what is left in a slot that will be taken, and what earlier turns
+// left open: the conversation moves on without it.
+func (t *taking) vacate(ctx context.Context) (err error) {
+	e := ender{tx: t.tx}
 	switch t.slot.state {
 	case agent.SlotWaiting:
-		e := ender{tx: t.tx}
 		stop := agent.Stop{By: t.b.Turn.By, Door: t.b.Turn.Door, Node: t.label, Detail: agent.DetailSuperseded, At: t.slot.now}
-		return e.withTree(ctx, &t.slot, func() (agent.Stop, error) { return e.endIdle(ctx, &t.slot, stop, true) })
+		err = e.withTree(ctx, &t.slot, func() (agent.Stop, error) { return e.endIdle(ctx, &t.slot, stop, true) })
 	case agent.SlotRunning:
-		e := ender{tx: t.tx}
-		return e.withTree(ctx, &t.slot, func() (agent.Stop, error) { return e.settleForOther(ctx, &t.slot, false) })
+		err = e.withTree(ctx, &t.slot, func() (agent.Stop, error) { return e.settleForOther(ctx, &t.slot, false) })
 	}
-	return nil
+	if err != nil || t.open == 0 {
+		return err
+	}
+	free := t.slot
+	free.state = agent.SlotIdle
+	err = e.withdrawLeft(ctx, &free, "", "", t.b.Turn.By)
+	t.slot.seq = free.seq
+	return err
 }
 
 // takeSlot is one statement, so that a node that was declared dead takes
@@ -357,7 +369,7 @@ func (t *taking) write(ctx context.Context) error {
 	}
 	var batch pgx.Batch
 	batch.Queue(takeSlot, args).QueryRow(into([]any{&t.session.Title, &t.session.UpdatedAt, &t.at}, &t.taken))
-	if t.slot.state == agent.SlotIdle {
+	if t.slot.state == agent.SlotIdle && t.open == 0 {
 		t.tx.later(&batch)
 		return nil
 	}

@@ -52,11 +52,12 @@ func (s *Store) find(ctx context.Context, sql string, args pgx.StrictNamedArgs) 
 }
 
 // Stop writes a stop of that very turn into its slot, and of all live turns
-// below, or ends them where no living node runs them. withdraw also answers the
-// turn's open actions "no"; without it a turn that waits is left as it is. A
-// turn that has left its slot is read again for how it ended. A stop of a turn
-// that is stopping already is answered like the first. Whoever runs one of the
-// turns is named in Notify and not told here.
+// below, or ends them where no living node runs them. The turn's open questions
+// are answered "no" with it; withdraw does so with approvals, those that earlier
+// turns of the session have left too, and without it a turn that waits for one is
+// left as it is. A turn that has left its slot is read again for how it ended. A
+// stop of a turn that is stopping already is answered like the first. Whoever runs
+// one of the turns is named in Notify and not told here.
 func (s *Store) Stop(ctx context.Context, session, turn string, st agent.Stop, withdraw bool) (agent.StopResult, error) {
 	var res agent.StopResult
 	var e ender
@@ -69,6 +70,9 @@ func (s *Store) Stop(ctx context.Context, session, turn string, st agent.Stop, w
 	res.Actions = e.actions
 	if errors.Is(err, errNoSlot) {
 		res, err = s.howItEnded(ctx, session, turn)
+		if err == nil && withdraw && res.Cancelled {
+			res.Actions, err = s.withdrawLeft(ctx, session, turn, st.By)
+		}
 	}
 	if err != nil {
 		return agent.StopResult{}, wrap("stop turn "+turn, err)
@@ -81,12 +85,17 @@ SELECT ` + slotColumns + `
 FROM run_slots s WHERE s.session_id = @session::text AND s.turn_id = @turn::text
 FOR UPDATE OF s`
 
+const countApprovals = `
+SELECT count(*) FROM actions WHERE turn_id = @turn::text AND state = 'open' AND type = 'approval'`
+
 func (e *ender) stop(ctx context.Context, session, turn string, st agent.Stop, withdraw bool) (agent.StopResult, error) {
 	var sl slot
 	var found bool
 	var tree []slot
 	var batch pgx.Batch
+	var approvals int
 	batch.Queue(lockTurnsSlot, pgx.StrictNamedArgs{"session": session, "turn": turn}).QueryRow(into(sl.into(), &found))
+	batch.Queue(countApprovals, pgx.StrictNamedArgs{"turn": turn}).QueryRow(into([]any{&approvals}, new(bool)))
 	queueTree(&batch, turn, &tree)
 	if err := e.tx.send(ctx, &batch); err != nil {
 		return agent.StopResult{}, err
@@ -94,7 +103,7 @@ func (e *ender) stop(ctx context.Context, session, turn string, st agent.Stop, w
 	switch {
 	case !found:
 		return agent.StopResult{}, errNoSlot
-	case sl.state == agent.SlotWaiting && !withdraw:
+	case sl.state == agent.SlotWaiting && !withdraw && approvals > 0:
 		return agent.StopResult{}, nil
 	}
 	st.At = sl.now
@@ -107,6 +116,14 @@ func (e *ender) stop(ctx context.Context, session, turn string, st agent.Stop, w
 		return agent.StopResult{}, err
 	}
 	ended := sl.state != agent.SlotRunning || sl.ownerless
+	if withdraw {
+		if ended {
+			sl.state = agent.SlotIdle
+		}
+		if err := e.withdrawLeft(ctx, &sl, turn, "", st.By); err != nil {
+			return agent.StopResult{}, err
+		}
+	}
 	return agent.StopResult{Cancelled: true, Turns: e.turns, Ended: ended, Notify: e.notify}, nil
 }
 
@@ -155,4 +172,52 @@ func (s *Store) Asked(ctx context.Context, node string) ([]agent.Asked, error) {
 		return err
 	})
 	return out, wrap("stop watch", err)
+}
+
+// Withdraw answers "no" what turns that have ended left open in a session: that of
+// one turn, or of all where none is named. It returns how many there were.
+func (s *Store) Withdraw(ctx context.Context, session, turn, by string) (int, error) {
+	n, err := s.withdrawLeft(ctx, session, turn, by)
+	return n, wrap("withdraw requests of session "+session, err)
+}
+
+const lockSlot = `
+SELECT ` + slotColumns + `
+FROM run_slots s WHERE s.session_id = @session::text
+FOR UPDATE OF s`
+
+func (s *Store) withdrawLeft(ctx context.Context, session, turn, by string) (n int, err error) {
+	err = s.inTx(ctx, s.pool, func(tx *txn) error {
+		var sl slot
+		e := ender{tx: tx}
+		if err := tx.row(ctx, lockSlot, pgx.StrictNamedArgs{"session": session}, sl.into()...); err != nil {
+			return notFound(err)
+		}
+		defer func() { n = e.actions }()
+		return e.withdrawLeft(ctx, &sl, sl.turn, turn, by)
+	})
+	return n, err
+}
+
+// readLeft reads the open actions of a session but for those of the turn in its
+// slot.
+const readLeft = `
+SELECT ` + actionColumns + `
+FROM actions a
+WHERE a.session_id = @session::text AND a.state = 'open' AND a.turn_id <> @but::text AND (@turn::text = '' OR a.turn_id = @turn::text)
+ORDER BY a.n`
+
+// withdrawLeft answers "no" what ended turns left open: but is the turn in the
+// slot, whose own actions are not among them; only those of turn where it is named.
+func (e *ender) withdrawLeft(ctx context.Context, sl *slot, but, turn, by string) error {
+	left, err := all(ctx, e.tx, readLeft, pgx.StrictNamedArgs{"session": sl.session, "but": but, "turn": turn},
+		func(row pgx.CollectableRow) (agent.Action, error) { return scanAction(row) })
+	for _, a := range left {
+		a.State, a.DecidedBy, a.DecidedAt = agent.ActionWithdrawn, by, sl.now
+		if err := writeDecision(e.tx, sl, a, false); err != nil {
+			return err
+		}
+		e.actions++
+	}
+	return err
 }

@@ -112,12 +112,11 @@ func (e *ender) ask(sl *slot, stop agent.Stop, withdraw bool) {
 	batch.Queue(writeStop, pgx.StrictNamedArgs{
 		"session": sl.session, "at": stop.At, "by": stop.By, "door": stop.Door, "node": clean(stop.Node), "detail": stop.Detail,
 	})
-	if withdraw {
-		batch.Queue(withdrawActions, pgx.StrictNamedArgs{"turn": sl.turn, "by": stop.By, "now": sl.now}).Exec(func(tag pgconn.CommandTag) error {
-			e.actions += int(tag.RowsAffected())
-			return nil
-		})
-	}
+	args := pgx.StrictNamedArgs{"turn": sl.turn, "by": stop.By, "now": sl.now, "approvals": withdraw}
+	batch.Queue(withdrawActions, args).Exec(func(tag pgconn.CommandTag) error {
+		e.actions += int(tag.RowsAffected())
+		return nil
+	})
 	e.tx.later(&batch)
 }
 
@@ -132,16 +131,14 @@ func (e *ender) endIdle(ctx context.Context, sl *slot, stop agent.Stop, withdraw
 	var f facts
 	var left remains
 	var batch pgx.Batch
-	f.queue(&batch, sl.turn)
+	f.queue(&batch, sl.session, sl.turn)
 	batch.Queue(readFinished, pgx.StrictNamedArgs{"session": sl.session, "turn": sl.turn}).Query(left.collect)
 	if err := e.tx.send(ctx, &batch); err != nil {
 		return agent.Stop{}, err
 	}
 	o := agent.Outcome{Kind: agent.Stopped, Detail: stop.Detail, Stop: &stop}
 	x := ending{outcome: o, fence: sl.fence + 1, seq: sl.seq}
-	if withdraw {
-		e.actions += f.withdraw(&x, stop.By)
-	}
+	e.actions += f.withdraw(&x, stop.By, withdraw)
 	if err := e.tellDecisions(ctx, *sl, &f, &x); err != nil {
 		return agent.Stop{}, err
 	}

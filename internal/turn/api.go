@@ -51,8 +51,9 @@ const (
 	StopNone     StopStatus = "none"     // nothing was there to stop
 )
 
-// StopAnswer is what a stop did. Cancelled is true if and only if the turn ends
-// as cancelled, and that is durable.
+// StopAnswer is what a stop did. Where it names turns, Cancelled is true if and
+// only if they end as cancelled, and that is durable; where nothing ran it says
+// that open requests were answered "no".
 type StopAnswer struct {
 	Session   string
 	Cancelled bool

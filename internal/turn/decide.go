@@ -2,16 +2,20 @@ package turn
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/belayrun/belay/internal/agent"
 )
 
 // Decide answers an action; a turn that waits for nothing more goes on, on any
-// node. Approvals need agent.approve, questions the session.
+// node. Approvals need agent.approve, questions the session. An approval that
+// outlived the stop of its turn, because who stopped it may not approve, begins a
+// new turn with that call as its first step.
 //
 // Errors: agent.ErrNotFound, agent.ErrForbidden, agent.DecidedError with the
-// decision that stands (an equal one is no error), agent.FieldError for a word
+// decision that stands (an equal one is no error), agent.BusyError where such an
+// approval meets another turn (the action stays open), agent.FieldError for a word
 // that does not go with the action, an answer that is none of the options or
 // arguments that the tool would not take, agent.ErrUnavailable.
 func (e *Engine) Decide(ctx context.Context, p agent.Principal, d agent.Decision) (agent.Action, error) {
@@ -29,12 +33,29 @@ func (e *Engine) Decide(ctx context.Context, p agent.Principal, d agent.Decision
 		return agent.Action{}, err
 	}
 	d.By = p.ID
-	a, queued, err := e.store.Decide(ctx, d)
-	if queued {
-		poke(e.pokeClaim)
-		e.notify(agent.Hint{Kind: agent.HintQueue})
+	return e.decide(ctx, d)
+}
+
+// decide writes a decision. Where the action's turn is stopping, an approval waits
+// for its end, up to Times.WindDown, to go on after it.
+func (e *Engine) decide(ctx context.Context, d agent.Decision) (agent.Action, error) {
+	wait, cancel := context.WithTimeout(ctx, e.times.WindDown)
+	defer cancel()
+	for {
+		a, queued, err := e.store.Decide(ctx, d)
+		if queued {
+			poke(e.pokeClaim)
+			e.notify(agent.Hint{Kind: agent.HintQueue})
+		}
+		busy, ok := errors.AsType[*agent.BusyError](err)
+		if !ok || !busy.Stopping || wait.Err() != nil {
+			return a, err
+		}
+		e.awaitFree(wait, busy)
+		if ctx.Err() != nil {
+			return agent.Action{}, busy
+		}
 	}
-	return a, err
 }
 
 // wordsFor says which decisions there are about an action.

@@ -265,8 +265,8 @@ func (e *Engine) claim(ctx context.Context) bool {
 	return ok
 }
 
-// janitor declares silent nodes dead, closes the legs of dead ones, and looks
-// for rows of its own that nothing here runs.
+// janitor declares silent nodes dead, closes the legs of dead ones, ends requests
+// that nobody decided in time, and looks for rows of its own that nothing here runs.
 func (e *Engine) janitor(ctx context.Context) {
 	every(ctx, e.times.Sweep, nil, func(bool) {
 		id := e.keep.node()
@@ -275,6 +275,7 @@ func (e *Engine) janitor(ctx context.Context) {
 		}
 		e.declare(ctx, id)
 		e.sweep(ctx, id)
+		e.expire(ctx)
 		e.reconcile(ctx, id)
 	})
 }
@@ -312,6 +313,29 @@ func (e *Engine) swept(s agent.Swept) {
 	e.obs.LegSwept()
 	e.notify(agent.Hint{Kind: agent.HintEnd, Subject: s.Lease.Session})
 	poke(e.pokeFeed)
+}
+
+// expire ends what was open for too long; the turns that waited for it go on, on
+// any node.
+func (e *Engine) expire(ctx context.Context) {
+	for ctx.Err() == nil {
+		one, cancel := context.WithTimeout(ctx, e.times.Write)
+		x, ok, err := e.store.Expire(one)
+		cancel()
+		if err != nil {
+			e.log.Debug("expire", "err", err)
+		}
+		if err != nil || !ok {
+			return
+		}
+		e.log.Info("requests expired", "session_id", x.Session, "action_ids", x.Actions)
+		poke(e.pokeFeed)
+		e.notify(agent.Hint{Kind: agent.HintEnd, Subject: x.Session})
+		if x.Queued {
+			poke(e.pokeClaim)
+			e.notify(agent.Hint{Kind: agent.HintQueue})
+		}
+	}
 }
 
 // reconcile adopts legs of this node that it never ran, because the answer of

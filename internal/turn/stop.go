@@ -26,15 +26,12 @@ func (e *Engine) Stop(ctx context.Context, q StopRequest) (StopAnswer, error) {
 		return StopAnswer{}, err
 	}
 	a := StopAnswer{Session: f.Session.ID, Status: StopNone}
+	withdraw := q.Principal.Can(agent.PermAgentApprove)
 	if f.Lease.Turn == "" {
-		return a, nil
+		return e.stopLeft(bound, q, a, withdraw && !q.RunningOnly)
 	}
 	if q.RunningOnly && f.State == agent.SlotWaiting {
 		return a, &agent.BusyError{Session: f.Session.ID, Turn: f.Lease.Turn, Waiting: true}
-	}
-	withdraw, err := e.mayWithdraw(bound, q.Principal, f)
-	if err != nil {
-		return a, &NotRecordedError{Told: told, Err: err}
 	}
 	res, err := retry(bound, func() (agent.StopResult, error) {
 		return e.store.Stop(bound, f.Session.ID, f.Lease.Turn, s, withdraw)
@@ -146,19 +143,25 @@ func (e *Engine) findEither(ctx context.Context, q StopRequest) (agent.Found, er
 	return e.store.Find(ctx, q.Session)
 }
 
-// mayWithdraw says whether a stop also answers the turn's open requests "no":
-// questions may be by whoever may stop, approvals only by who may approve.
-func (e *Engine) mayWithdraw(ctx context.Context, p agent.Principal, f agent.Found) (bool, error) {
-	if p.Can(agent.PermAgentApprove) {
-		return true, nil
+// stopLeft is the stop of a session where nothing runs, or of a turn that has
+// ended: approvals that an earlier stop has left open are answered "no" by who may
+// approve. That is all that Cancelled then means.
+func (e *Engine) stopLeft(ctx context.Context, q StopRequest, a StopAnswer, withdraw bool) (StopAnswer, error) {
+	if !withdraw {
+		return a, nil
 	}
-	actions, err := e.store.Actions(ctx, f.Lease.Turn)
-	for _, a := range actions {
-		if a.State == agent.ActionOpen && a.Type == agent.ActionApproval {
-			return false, err
-		}
+	n, err := retry(ctx, func() (int, error) { return e.store.Withdraw(ctx, a.Session, q.Turn, q.Principal.ID) })
+	switch {
+	case errors.Is(err, agent.ErrNotFound): // deleted meanwhile
+		return a, err
+	case err != nil:
+		return a, &NotRecordedError{Err: err}
 	}
-	return true, err
+	if a.Actions, a.Cancelled = n, n > 0; a.Cancelled {
+		poke(e.pokeFeed)
+		e.notify(agent.Hint{Kind: agent.HintEnd, Subject: a.Session})
+	}
+	return a, nil
 }
 
 // hintStop makes a node look at its rows.

@@ -53,10 +53,14 @@ type Finder interface {
 // Stops writes stops.
 type Stops interface {
 	// Stop writes a stop of that very turn into its slot, or ends the turn where
-	// no living node runs it. withdraw also answers its open actions "no";
-	// without it a waiting turn is left as it is. A turn that has left its slot is
-	// read again for how it ended.
+	// no living node runs it. Its open questions are answered "no" with it;
+	// withdraw does so with approvals, those that earlier turns of the session
+	// have left too, and without it a turn that waits for one is left as it is. A
+	// turn that has left its slot is read again for how it ended.
 	Stop(ctx context.Context, session, turn string, s agent.Stop, withdraw bool) (agent.StopResult, error)
+	// Withdraw answers "no" what turns that have ended left open in a session:
+	// that of one turn, or of all where none is named; returns how many.
+	Withdraw(ctx context.Context, session, turn, by string) (int, error)
 	// Asked lists the running legs of a node that are asked to stop.
 	Asked(ctx context.Context, node string) ([]agent.Asked, error)
 }
@@ -77,6 +81,13 @@ type Janitor interface {
 type Closer interface {
 	// CloseFor settles the leg for its owner if turn and fence are still so.
 	CloseFor(ctx context.Context, l agent.Lease) (agent.Swept, bool, error)
+}
+
+// Expirer ends requests that nobody decided in time.
+type Expirer interface {
+	// Expire decides as expired what is overdue in at most one session; ok is
+	// false when there is none, or somebody has its slot locked.
+	Expire(ctx context.Context) (e agent.Expired, ok bool, err error)
 }
 
 // Journal stores and reads events.
@@ -117,7 +128,10 @@ type Actions interface {
 	// Actions returns the actions of a turn.
 	Actions(ctx context.Context, turn string) ([]agent.Action, error)
 	// Decide decides an open action; agent.DecidedError with the action where it
-	// is decided already, agent.ErrNotFound. queued: the turn goes on.
+	// is decided already, or has expired; agent.ErrNotFound. An approval whose own
+	// turn was stopped without it goes on in a new turn, and is that turn's action
+	// from then on; agent.BusyError where the session has a turn already, or its
+	// own is stopping. queued: a turn goes on.
 	Decide(ctx context.Context, d agent.Decision) (a agent.Action, queued bool, err error)
 }
 
@@ -138,6 +152,7 @@ type Store interface {
 	Stops
 	Janitor
 	Closer
+	Expirer
 	Journal
 	Reader
 	Turns

@@ -164,7 +164,8 @@ func (r *run) recordStart(ctx context.Context, jobs []*job, asks []*job) error {
 	}
 	for _, jb := range asks {
 		c := jb.call
-		a := agent.Action{ID: agent.NewID(), Session: r.lease.Session, Turn: r.lease.Turn, CallID: c.ID, Type: jb.tool.Asks, Name: c.Name, Arguments: c.Arguments}
+		a := agent.Action{ID: agent.NewID(), Session: r.lease.Session, Turn: r.lease.Turn, CallID: c.ID, Type: jb.tool.Asks, Name: c.Name, Arguments: c.Arguments,
+			Lasts: r.turn.Spec.Execution.ActionExpiry()}
 		actions = append(actions, a)
 		bodies = append(bodies, agent.ActionRequested{ActionID: a.ID, CallID: c.ID, Type: a.Type, Name: c.Name, Arguments: c.Arguments})
 	}
@@ -345,8 +346,12 @@ var (
 		agent.ActionQuestion: "The person did not want to answer.",
 	}
 	unanswered = map[agent.ActionType]string{
-		agent.ActionApproval: "Nobody approved this call: the request was %s.",
-		agent.ActionQuestion: "Nobody answered: the question was %s.",
+		agent.ActionApproval: "Nobody approved this call: the request was withdrawn.",
+		agent.ActionQuestion: "Nobody answered: the question was withdrawn.",
+	}
+	overdue = map[agent.ActionType]string{
+		agent.ActionApproval: "Nobody approved this call in time, so it was not made.",
+		agent.ActionQuestion: "Nobody answered in time.",
 	}
 )
 
@@ -380,7 +385,9 @@ func decided(box toolbox, c agent.Call, actions []agent.Action, started bool) (j
 		return jb, false
 	case agent.ActionDenied:
 		return done(agent.ToolError, cut(strings.TrimSpace(refusals[a.Type]+" "+a.Answer)))
+	case agent.ActionExpired:
+		return done(agent.ToolError, overdue[a.Type])
 	default:
-		return done(agent.ToolError, fmt.Sprintf(unanswered[a.Type], a.State))
+		return done(agent.ToolError, unanswered[a.Type])
 	}
 }

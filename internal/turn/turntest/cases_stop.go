@@ -163,10 +163,9 @@ func stopKeepsApproval(f *fixture) {
 	closed := l.settle(agent.Closing{End: agent.Outcome{Kind: agent.Waiting}})
 	f.want(closed.Outcome.Kind == agent.Stopped, "closed as %s", closed.Outcome.Kind)
 	f.want(f.actions(l.Lease.Turn)[0].State == agent.ActionOpen, "actions %+v", f.actions(l.Lease.Turn))
-	next := f.take(f.begin(l.Session, node))
 	f.want(!l.decide(action, agent.ActionDenied), "a decision about an ended turn queued something")
-	f.state(l.Session.ID, agent.SlotRunning)
-	next.answer("not disturbed")
+	f.state(l.Session.ID, agent.SlotIdle)
+	f.take(f.begin(l.Session, node)).answer("not disturbed")
 }
 
 // Field report J 64: a stop of a turn that nobody runs ends it, now.

@@ -1,6 +1,7 @@
 package turntest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -149,11 +150,11 @@ func (w *world) draw() (step, bool) {
 		"take": w.takeStep, "take again": w.retakeStep, "queue": w.queueStep, "claim": w.claimStep,
 		"append": w.appendStep, "start tool": w.toolStep, "ask": w.askStep, "look": w.lookStep,
 		"settle": w.settleStep, "stop": w.stopStep, "decide": w.decideStep,
-		"die": w.dieStep, "sweep": w.sweepStep, "give up": w.closeForStep,
+		"die": w.dieStep, "sweep": w.sweepStep, "give up": w.closeForStep, "expire": w.expireStep,
 	}
 	names := []string{
 		"take", "take", "take again", "queue", "claim", "claim", "append", "append", "append", "start tool", "ask", "ask", "look",
-		"settle", "settle", "settle", "stop", "stop", "decide", "decide", "die", "sweep", "sweep", "give up",
+		"settle", "settle", "settle", "stop", "stop", "decide", "decide", "die", "sweep", "sweep", "give up", "expire",
 	}
 	return steps[rapid.SampledFrom(names).Draw(w.rt, "step")]()
 }
@@ -195,6 +196,23 @@ func (w *world) ended(turn string) {
 	for _, l := range w.legs {
 		l.over = l.over || l.Lease.Turn == turn
 	}
+}
+
+// known returns a turn of the session, nil for none. One that nobody sent goes on
+// with an approval that a stop has left.
+func (w *world) known(id string) *wturn {
+	if t := w.turns[id]; t != nil {
+		return t
+	}
+	turn, err := w.tryTurn(id)
+	w.check(err)
+	for _, e := range w.events(w.session.ID) {
+		if e.Seq == turn.FirstSeq && e.Turn == id && e.Kind() == agent.KindTurnStarted {
+			w.turns[id], w.order = &wturn{}, append(w.order, id)
+			return w.turns[id]
+		}
+	}
+	return nil
 }
 
 // before reports whether a turn was known to have ended before this group was
@@ -257,7 +275,9 @@ func (w *world) free(found agent.Found, me string) {
 			if a.State == agent.ActionOpen {
 				open++
 				_, _, err := w.leg(agent.Leg{Lease: found.Lease}).tryDecide(a.ID, agent.ActionDenied, "user:last")
-				w.check(err)
+				if d, late := errors.AsType[*agent.DecidedError](err); !late || d.Action.State != agent.ActionExpired {
+					w.check(err)
+				}
 			}
 		}
 		w.want(open > 0, "stuck: turn %s waits for nothing", found.Lease.Turn)
@@ -275,6 +295,9 @@ func (w *world) verify() {
 		}
 		if err := w.checkStop(t); err != nil {
 			w.rt.Errorf("turn %s: %v", id, err)
+		}
+		if n := len(w.fixture.actions(id)); w.turns[id].begin.Turn.ID == "" && n < 1 {
+			w.rt.Errorf("turn %s goes on with no action", id)
 		}
 		if deltas, answers := w.said(id); deltas != answers {
 			w.rt.Errorf("turn %s said %q, its messages are %q", id, deltas, answers)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -32,7 +33,7 @@ func (w *world) retakeStep() (step, bool) {
 		return step{}, false
 	}
 	t := w.turns[w.order[len(w.order)-1]]
-	if t.leg == nil {
+	if t.leg == nil || t.begin.Turn.ID == "" {
 		return step{}, false
 	}
 	return w.sendTake(t), true
@@ -47,7 +48,7 @@ func (w *world) sendTake(t *wturn) step {
 			busy, isBusy := errors.AsType[*agent.BusyError](err)
 			switch {
 			case isBusy:
-				other := w.turns[busy.Turn]
+				other := w.known(busy.Turn)
 				w.want(other != nil && other != t, "busy with %s", busy.Turn)
 			case errors.Is(err, agent.ErrNodeDead):
 			case err != nil:
@@ -77,8 +78,11 @@ func (w *world) claimStep() (step, bool) {
 			if !ok {
 				return
 			}
-			t := w.turns[l.Lease.Turn]
+			t := w.known(l.Lease.Turn)
 			w.want(t != nil, "claimed a turn of nobody: %v", l.Lease)
+			if t.begin.Turn.ID == "" && t.leg == nil {
+				t.leg = l
+			}
 			w.want(!w.before(t), "claimed a turn that has ended: %v", l.Lease)
 			for _, have := range w.legs {
 				w.want(have.Lease.Turn != l.Lease.Turn || have.Lease.Fence < l.Lease.Fence, "claimed %v, %v was there before", l.Lease, have.Lease)
@@ -159,6 +163,7 @@ func (w *world) ask(l *wleg) step {
 	a := agent.Action{
 		ID: agent.NewID(), Session: l.Lease.Session, Turn: l.Lease.Turn, CallID: agent.NewID(),
 		Type: agent.ActionApproval, Name: "delete", Arguments: json.RawMessage(`{}`), State: agent.ActionOpen,
+		Lasts: rapid.SampledFrom([]time.Duration{0, 0, 0, time.Microsecond}).Draw(w.rt, "lasts"),
 	}
 	s, err := w.recordStep(l, agent.ActionRequested{ActionID: a.ID, CallID: a.CallID, Type: a.Type, Name: a.Name, Arguments: a.Arguments}, a)
 	learn := s.learn
@@ -282,6 +287,19 @@ func (w *world) stopStep() (step, bool) {
 	}, true
 }
 
+func (w *world) expireStep() (step, bool) {
+	var x agent.Expired
+	var ok bool
+	var err error
+	return step{
+		func() { x, ok, err = w.tryExpire() },
+		func() {
+			w.check(err)
+			w.want(!ok || len(x.Actions) > 0, "expired nothing: %+v", x)
+		},
+	}, true
+}
+
 func (w *world) decideStep() (step, bool) {
 	if len(w.asked) == 0 {
 		return step{}, false
@@ -299,7 +317,8 @@ func (w *world) decide(i int, state agent.ActionState) step {
 		func() { _, queued, err = l.tryDecide(w.asked[i], state, "user:"+agent.NewID()) },
 		func() {
 			_, decided := errors.AsType[*agent.DecidedError](err)
-			w.want(err == nil || decided, "decide: %v", err)
+			_, busy := errors.AsType[*agent.BusyError](err)
+			w.want(err == nil || decided || busy && state == agent.ActionApproved, "decide: %v", err)
 			w.want(!queued || err == nil, "queued with an error: %v", err)
 		},
 	}
@@ -374,7 +393,7 @@ func (w *world) closeForStep() (step, bool) {
 }
 
 func (w *world) swept(s agent.Swept) {
-	t := w.turns[s.Lease.Turn]
+	t := w.known(s.Lease.Turn)
 	w.want(t != nil, "swept a turn of nobody: %+v", s)
 	w.want(!w.before(t), "ended: %v had ended, and is swept", s.Lease)
 	w.want(!t.told || s.Outcome == agent.Stopped, "answer: a stop of %s was answered true, it is swept as %s", s.Lease.Turn, s.Outcome)

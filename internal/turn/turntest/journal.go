@@ -47,6 +47,10 @@ func (m *Memory) openAction(l agent.Lease, a agent.Action) {
 		return
 	}
 	a.Session, a.Turn, a.State, a.CreatedAt = l.Session, l.Turn, agent.ActionOpen, now()
+	if a.Lasts > 0 {
+		a.ExpiresAt = a.CreatedAt.Add(a.Lasts)
+	}
+	a.Lasts = 0
 	a.Arguments = bytes.Clone(a.Arguments)
 	m.actions[a.ID] = &memAction{Action: a, arrived: m.arrival()}
 }

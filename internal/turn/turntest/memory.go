@@ -80,6 +80,7 @@ type memSlot struct {
 	messages int
 	taken    time.Time
 	queued   int64 // arrival
+	goesOn   bool  // queued: it goes before new turns
 	stop     *agent.Stop
 }
 

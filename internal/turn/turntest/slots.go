@@ -79,7 +79,8 @@ func (m *Memory) takeable(b agent.Begin) (*memSession, error) {
 	return s, nil
 }
 
-// vacate ends what is left in a slot that will be taken.
+// vacate ends what is left in a slot that will be taken, and what earlier turns
+// left open.
 func (m *Memory) vacate(s *memSession, b agent.Begin) error {
 	switch s.slot.state {
 	case agent.SlotWaiting:
@@ -88,11 +89,16 @@ func (m *Memory) vacate(s *memSession, b agent.Begin) error {
 		if n := m.nodes[b.Node]; n != nil {
 			stop.Node = n.label
 		}
-		return m.endIdle(s, stop, true, new(agent.StopResult))
+		if err := m.endIdle(s, stop, true, new(agent.StopResult)); err != nil {
+			return err
+		}
 	case agent.SlotRunning:
-		return m.settleForOther(s, new(agent.StopResult))
+		if err := m.settleForOther(s, new(agent.StopResult)); err != nil {
+			return err
+		}
 	}
-	return nil
+	_, err := m.withdrawLeft(s, "", b.Turn.By)
+	return err
 }
 
 func (m *Memory) take(s *memSession, b agent.Begin) (agent.Leg, error) {
@@ -107,7 +113,7 @@ func (m *Memory) take(s *memSession, b agent.Begin) (agent.Leg, error) {
 	}
 	sl := &s.slot
 	sl.state, sl.turn, sl.node, sl.fence, sl.depth, sl.stop = agent.SlotQueued, t.ID, b.Node, t.took, t.Depth, nil
-	sl.queued = m.arrival()
+	sl.queued, sl.goesOn = m.arrival(), false
 	if b.Node != "" {
 		sl.state, sl.taken = agent.SlotRunning, at
 		t.Status, t.StartedAt = agent.StatusRunning, at
@@ -166,10 +172,10 @@ func (m *Memory) oldestQueued() *memSession {
 
 func (m *Memory) before(a, b *memSession) bool {
 	first := func(s *memSession) int {
-		if m.turns[s.slot.turn].StartedAt.IsZero() {
-			return 1
+		if s.slot.goesOn {
+			return 0
 		}
-		return 0
+		return 1
 	}
 	return cmp.Or(cmp.Compare(first(a), first(b)), cmp.Compare(a.slot.queued, b.slot.queued)) < 0
 }
@@ -219,23 +225,28 @@ func (m *Memory) settle(s *memSession, t *memTurn, o agent.Outcome, c agent.Clos
 }
 
 // untold returns action.decided events for decisions that came while the leg
-// ran: only its owner knew the next number then. An end that is neither a stop
-// nor a pause withdraws what is still open; a stop has its say about that itself.
+// ran, about what earlier turns had left open too: only its owner knew the next
+// number then. An end that is no pause withdraws what is still open; a stop but
+// questions, it has its say about approvals itself.
 func (m *Memory) untold(s *memSession, t *memTurn, o agent.Outcome) []agent.Event {
-	if o.Kind != agent.Stopped && o.Kind != agent.Waiting {
-		m.withdraw(t.ID, "")
+	if o.Kind != agent.Waiting {
+		by := ""
+		if o.Stop != nil {
+			by = o.Stop.By
+		}
+		m.withdraw(t.ID, by, o.Kind != agent.Stopped)
 	}
-	var bodies []agent.Body
-	for _, a := range m.turnActions(t.ID) {
+	var out []agent.Event
+	for _, a := range m.sessionActions(s.ID) {
 		if a.State == agent.ActionOpen || a.told {
 			continue
 		}
 		a.told = true
 		if !s.told(a.ID) {
-			bodies = append(bodies, agent.ActionDecided{ActionID: a.ID, State: a.State, By: a.DecidedBy})
+			out = append(out, numbered(s.ID, a.Turn, s.slot.seq+int64(len(out)), agent.ActionDecided{ActionID: a.ID, State: a.State, By: a.DecidedBy})...)
 		}
 	}
-	return numbered(s.ID, t.ID, s.slot.seq, bodies...)
+	return out
 }
 
 // told reports whether the journal has the decision of an action: the owner may

@@ -1,7 +1,6 @@
 package turntest
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -45,23 +44,62 @@ func (m *Memory) Stop(ctx context.Context, session, turn string, stop agent.Stop
 			return agent.StopResult{}, fmt.Errorf("turn %s of session %s: %w", turn, session, agent.ErrNotFound)
 		}
 		if s.slot.turn != turn {
-			return reread(t), nil
+			return m.stopLate(s, t, stop.By, withdraw)
 		}
 		stop.At = now()
-		if s.slot.state == agent.SlotWaiting && !withdraw {
+		approvals := slices.ContainsFunc(m.open(turn), func(a *memAction) bool { return a.Type == agent.ActionApproval })
+		if s.slot.state == agent.SlotWaiting && !withdraw && approvals {
 			return agent.StopResult{}, nil
 		}
-		return m.stop(s, &stop, withdraw)
+		res, err := m.stop(s, &stop, withdraw)
+		if err == nil && withdraw {
+			var n int
+			n, err = m.withdrawLeft(s, "", stop.By)
+			res.Actions += n
+		}
+		return res, err
 	})
 }
 
-// reread answers a stop of a turn that has left its slot.
-func reread(t *memTurn) agent.StopResult {
-	res := agent.StopResult{Cancelled: t.StopReason == agent.ReasonCancelled, Ended: true}
-	if res.Cancelled {
-		res.Turns = []string{t.ID}
+// stopLate answers a stop of a turn that has left its slot.
+func (m *Memory) stopLate(s *memSession, t *memTurn, by string, withdraw bool) (res agent.StopResult, err error) {
+	res = agent.StopResult{Cancelled: t.StopReason == agent.ReasonCancelled, Ended: true}
+	if !res.Cancelled {
+		return res, nil
 	}
-	return res
+	res.Turns = []string{t.ID}
+	if withdraw {
+		res.Actions, err = m.withdrawLeft(s, t.ID, by)
+	}
+	return res, err
+}
+
+// Withdraw implements turn.Stops.
+func (m *Memory) Withdraw(ctx context.Context, session, turn, by string) (int, error) {
+	return call(ctx, m, "Withdraw", func() (int, error) {
+		s := m.sessions[session]
+		if s == nil {
+			return 0, fmt.Errorf("session %s: %w", session, agent.ErrNotFound)
+		}
+		return m.withdrawLeft(s, turn, by)
+	})
+}
+
+// withdrawLeft answers "no" what turns that have ended left open in a session;
+// only those of turn where it is named.
+func (m *Memory) withdrawLeft(s *memSession, turn, by string) (int, error) {
+	n := 0
+	for _, a := range m.sessionActions(s.ID) {
+		if a.State != agent.ActionOpen || a.Turn == s.slot.turn || turn != "" && a.Turn != turn {
+			continue
+		}
+		a.State, a.DecidedBy, a.DecidedAt = agent.ActionWithdrawn, by, now()
+		if _, err := m.decided(s, a); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
 }
 
 // stop stops the turn in a slot, whatever state it is in, and all below it.
@@ -72,9 +110,7 @@ func (m *Memory) stop(s *memSession, stop *agent.Stop, withdraw bool) (agent.Sto
 		res.Ended = true
 		return res, m.endIdle(s, stop, withdraw, &res)
 	}
-	if withdraw {
-		res.Actions = m.withdraw(t.ID, stop.By)
-	}
+	res.Actions = m.withdraw(t.ID, stop.By, withdraw)
 	if s.slot.stop == nil {
 		s.slot.stop = stop
 	}
@@ -90,9 +126,7 @@ func (m *Memory) stop(s *memSession, stop *agent.Stop, withdraw bool) (agent.Sto
 // below the turn is added to res.
 func (m *Memory) endIdle(s *memSession, stop *agent.Stop, withdraw bool, res *agent.StopResult) error {
 	t := m.turns[s.slot.turn]
-	if withdraw {
-		res.Actions += m.withdraw(t.ID, stop.By)
-	}
+	res.Actions += m.withdraw(t.ID, stop.By, withdraw)
 	o := agent.Outcome{Kind: agent.Stopped, Detail: stop.Detail, Stop: stop}
 	s.slot.fence++
 	events := m.untold(s, t, o)
@@ -172,75 +206,4 @@ func (m *Memory) Asked(ctx context.Context, node string) ([]agent.Asked, error) 
 
 func (m *Memory) byID() []*memSession {
 	return slices.SortedFunc(maps.Values(m.sessions), func(a, b *memSession) int { return cmp.Compare(a.ID, b.ID) })
-}
-
-// turnActions returns the actions of a turn in the order they were opened.
-func (m *Memory) turnActions(turn string) []*memAction {
-	var out []*memAction
-	for _, a := range m.actions {
-		if a.Turn == turn {
-			out = append(out, a)
-		}
-	}
-	slices.SortFunc(out, func(a, b *memAction) int { return cmp.Compare(a.arrived, b.arrived) })
-	return out
-}
-
-func (m *Memory) open(turn string) []*memAction {
-	return slices.DeleteFunc(m.turnActions(turn), func(a *memAction) bool { return a.State != agent.ActionOpen })
-}
-
-// withdraw answers the open actions of a turn "no".
-func (m *Memory) withdraw(turn, by string) int {
-	open := m.open(turn)
-	for _, a := range open {
-		a.State, a.DecidedBy, a.DecidedAt = agent.ActionWithdrawn, by, now()
-	}
-	return len(open)
-}
-
-// Decide implements turn.Turns.
-func (m *Memory) Decide(ctx context.Context, d agent.Decision) (agent.Action, bool, error) {
-	var queued bool
-	a, err := call(ctx, m, "Decide", func() (agent.Action, error) {
-		a := m.actions[d.Action]
-		if a == nil {
-			return agent.Action{}, fmt.Errorf("action %s: %w", d.Action, agent.ErrNotFound)
-		}
-		s := m.sessions[a.Session]
-		if a.State != agent.ActionOpen {
-			if a.State != d.State || a.DecidedBy != d.By || a.Answer != d.Answer {
-				return agent.Action{}, &agent.DecidedError{Action: a.Action}
-			}
-			queued = s.slot.turn == a.Turn && s.slot.state == agent.SlotQueued
-			return a.Action, nil
-		}
-		a.State, a.DecidedBy, a.DecidedAt, a.Answer = d.State, d.By, now(), d.Answer
-		if d.Arguments != nil {
-			a.Arguments = bytes.Clone(d.Arguments)
-		}
-		var err error
-		queued, err = m.decided(s, a)
-		return a.Action, err
-	})
-	return a, queued && err == nil, err
-}
-
-// decided writes a decision into the journal, where nobody owns the slot, and
-// queues the turn once it waits for nothing more.
-func (m *Memory) decided(s *memSession, a *memAction) (queued bool, err error) {
-	if s.slot.state == agent.SlotRunning {
-		return false, nil
-	}
-	a.told = true
-	event := numbered(s.ID, a.Turn, s.slot.seq, agent.ActionDecided{ActionID: a.ID, State: a.State, By: a.DecidedBy})
-	if err := s.write(event); err != nil {
-		return false, err
-	}
-	if s.slot.state != agent.SlotWaiting || s.slot.turn != a.Turn || len(m.open(a.Turn)) > 0 {
-		return false, nil
-	}
-	s.slot.state, s.slot.queued = agent.SlotQueued, m.arrival()
-	m.turns[a.Turn].Status = agent.StatusQueued
-	return true, nil
 }

@@ -48,7 +48,7 @@ type storeCase struct {
 func RunStore(t *testing.T, open func(t *testing.T, times Times) Harness) {
 	cases := slices.Concat(
 		takeCases(), claimCases(), writeCases(), stopCases(), stopRaceCases(), settleCases(), actionCases(),
-		decideCases(), deadCases(), reconcileCases(), treeCases(), nodeCases(), readCases(), hintCases(),
+		decideCases(), leftCases(), expireCases(), deadCases(), reconcileCases(), treeCases(), nodeCases(), readCases(), hintCases(),
 	)
 	shared := open(t, ShortTimes())
 	for _, c := range cases {
