@@ -190,6 +190,16 @@ type SessionFilter struct {
 	Page    Page
 }
 
+// ActionFilter selects open actions of one project: those of Owner's sessions, and
+// whichever of the others are asked for.
+type ActionFilter struct {
+	Project   string
+	Owner     string // principal id
+	Approvals bool   // of anybody's sessions
+	Others    bool   // everything of anybody's sessions
+	Page      Page
+}
+
 // Token is an API token without its secret.
 type Token struct {
 	ID          string

@@ -140,6 +140,9 @@ func TestTranscriptOfAPause(t *testing.T) {
 	s.do("owner", "GET", "/responses/run_"+turn1+"?stream=true&starting_after=1", "")
 	s.do("owner", "GET", "/agents/conversations/"+session1, "")
 	s.do("owner", "GET", "/agents/conversations/"+session1+"/actions", "")
+	for _, who := range []string{"owner", "weak", "foreign"} {
+		s.do(who, "GET", "/agents/actions?state=open&limit=1", "")
+	}
 	s.do("weak", "POST", "/agents/actions/ac1/decision", `{"decision":"approve"}`)
 	s.do("foreign", "POST", "/agents/actions/ac1/decision", `{"decision":"approve"}`)
 	s.do("owner", "POST", "/agents/actions/ac1/decision", `{"decision":"approve","arguments":{"amount":4},"comment":"fine"}`)

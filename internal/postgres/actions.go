@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
+	"strconv"
 	"time"
 
 	"github.com/belayrun/belay/internal/agent"
@@ -56,6 +58,62 @@ func (s *Store) Actions(ctx context.Context, turn string) ([]agent.Action, error
 	}
 	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (agent.Action, error) { return scanAction(row) })
 	return out, wrap("actions of turn "+turn, err)
+}
+
+// sessionActions names the newest turn as the API does: the one in the slot is it.
+const sessionActions = `
+SELECT ` + actionColumns + `
+FROM actions a
+WHERE a.turn_id = (SELECT id FROM turns WHERE session_id = @session::text ORDER BY first_seq DESC LIMIT 1)
+   OR (a.session_id = @session::text AND a.state = 'open')
+ORDER BY a.n`
+
+// SessionActions returns the actions of a session's newest turn, and those that a
+// stop has left open, in the order they were asked.
+func (s *Store) SessionActions(ctx context.Context, session string) ([]agent.Action, error) {
+	out, err := all(ctx, s.pool, sessionActions, sessionArgs(session),
+		func(row pgx.CollectableRow) (agent.Action, error) { return scanAction(row) })
+	return out, wrap("actions of session "+session, err)
+}
+
+const openActions = `
+SELECT ` + actionColumns + `, a.n
+FROM actions a JOIN sessions c ON c.id = a.session_id
+WHERE a.state = 'open' AND a.n < @before::bigint AND c.project_id = @project::text
+  AND (@others::boolean OR c.owner = @owner::text OR (@approvals::boolean AND a.type = 'approval'))
+ORDER BY a.n DESC LIMIT @limit::integer`
+
+// OpenActions returns a page of open actions, newest first, and the cursor of the
+// next page, empty when this is the last. A bad cursor or limit is a
+// *agent.FieldError; no limit is 20.
+func (s *Store) OpenActions(ctx context.Context, f agent.ActionFilter) (list []agent.Action, next string, err error) {
+	limit, err := pageLimit(f.Page.Limit)
+	if err != nil {
+		return nil, "", err
+	}
+	before := int64(math.MaxInt64)
+	if f.Page.Cursor != "" {
+		if before, err = strconv.ParseInt(f.Page.Cursor, 36, 64); err != nil || before < 0 {
+			return nil, "", &agent.FieldError{Field: "cursor", Message: "must be a cursor from the page before"}
+		}
+	}
+	args := pgx.StrictNamedArgs{
+		"before": before, "project": f.Project, "owner": f.Owner, "approvals": f.Approvals, "others": f.Others, "limit": limit + 1,
+	}
+	var numbers []int64
+	list, err = all(ctx, s.pool, openActions, args, func(row pgx.CollectableRow) (agent.Action, error) {
+		var n int64
+		a, err := scanAction(row, &n)
+		numbers = append(numbers, n)
+		return a, err
+	})
+	if err != nil {
+		return nil, "", wrap("list open actions", err)
+	}
+	if len(list) > limit {
+		list, next = list[:limit], strconv.FormatInt(numbers[limit-1], 36)
+	}
+	return list, next, nil
 }
 
 // Decide decides an open action under its session's slot lock, and queues its

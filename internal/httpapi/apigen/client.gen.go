@@ -107,6 +107,21 @@ func (e ResponseStatus) Valid() bool {
 	}
 }
 
+// Defines values for ListOpenActionsParamsState.
+const (
+	Open ListOpenActionsParamsState = "open"
+)
+
+// Valid indicates whether the value is a known member of the ListOpenActionsParamsState enum.
+func (e ListOpenActionsParamsState) Valid() bool {
+	switch e {
+	case Open:
+		return true
+	default:
+		return false
+	}
+}
+
 // Action defines model for Action.
 type Action struct {
 	Object         string      `json:"object"`
@@ -124,6 +139,9 @@ type Action struct {
 	DecidedBy *string    `json:"decided_by"`
 	DecidedAt *time.Time `json:"decided_at"`
 	CreatedAt time.Time  `json:"created_at"`
+
+	// ExpiresAt Null: never.
+	ExpiresAt *time.Time `json:"expires_at"`
 }
 
 // ActionDecidedEvent defines model for ActionDecidedEvent.
@@ -132,6 +150,12 @@ type ActionDecidedEvent = json.RawMessage
 // ActionList defines model for ActionList.
 type ActionList struct {
 	Data []Action `json:"data"`
+}
+
+// ActionPage defines model for ActionPage.
+type ActionPage struct {
+	Data       []Action `json:"data"`
+	NextCursor *string  `json:"next_cursor"`
 }
 
 // ActionRequestedEvent defines model for ActionRequestedEvent.
@@ -699,6 +723,19 @@ type ListAgentsParams struct {
 	// Status Only agents of this status.
 	Status *AgentStatus `form:"status,omitempty" json:"status,omitempty"`
 }
+
+// ListOpenActionsParams defines parameters for ListOpenActions.
+type ListOpenActionsParams struct {
+	// State Only `open` ones are listed.
+	State *ListOpenActionsParamsState `form:"state,omitempty" json:"state,omitempty"`
+	Limit *int                        `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor `next_cursor` of the page before.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListOpenActionsParamsState defines parameters for ListOpenActions.
+type ListOpenActionsParamsState string
 
 // ListConversationsParams defines parameters for ListConversations.
 type ListConversationsParams struct {

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -44,31 +43,41 @@ func (d *door) listActions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	actions, err := d.newestActions(r.Context(), info)
+	actions, err := d.store.SessionActions(r.Context(), info.ID)
 	if err != nil {
 		return err
 	}
-	out := apigen.ActionList{Data: make([]apigen.Action, 0, len(actions))}
-	for _, a := range actions {
-		out.Data = append(out.Data, actionOut(a))
-	}
-	return httpapi.WriteJSON(w, http.StatusOK, out)
+	return httpapi.WriteJSON(w, http.StatusOK, apigen.ActionList{Data: actionsOut(actions)})
 }
 
-// newestActions returns the actions of the turn in the slot, or of the last one.
-func (d *door) newestActions(ctx context.Context, info agent.SessionInfo) ([]agent.Action, error) {
-	id := info.Turn
-	if id == "" {
-		t, err := d.store.LatestTurn(ctx, info.ID)
-		if errors.Is(err, agent.ErrNotFound) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		id = t.ID
+func actionsOut(actions []agent.Action) []apigen.Action {
+	out := make([]apigen.Action, 0, len(actions))
+	for _, a := range actions {
+		out = append(out, actionOut(a))
 	}
-	return d.store.Actions(ctx, id)
+	return out
+}
+
+// listOpenActions is the inbox: what waits for this person, or for any who may.
+func (d *door) listOpenActions(w http.ResponseWriter, r *http.Request) error {
+	p := httpapi.Caller(r.Context())
+	limit, err := httpapi.QueryInt(r, "limit", 20, 1, 100)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	if s := q.Get("state"); s != "" && s != string(agent.ActionOpen) {
+		return httpapi.Invalid("state", "must be open: decided ones are with their conversations")
+	}
+	list, next, err := d.store.OpenActions(r.Context(), agent.ActionFilter{
+		Project: p.Project, Owner: p.ID, Approvals: p.Can(agent.PermAgentApprove),
+		Others: p.Can(agent.PermSessionViewOthers) || p.Can(agent.PermSessionManageOthers),
+		Page:   agent.Page{Cursor: q.Get("cursor"), Limit: int(limit)},
+	})
+	if err != nil {
+		return err
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, apigen.ActionPage{Data: actionsOut(list), NextCursor: ptr(next)})
 }
 
 func (d *door) decide(w http.ResponseWriter, r *http.Request) error {
@@ -76,6 +85,7 @@ func (d *door) decide(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	dec.Door = agent.DoorClient
 	ctx, done := httpapi.Detach(r.Context(), 0)
 	defer done()
 	a, err := d.engine.Decide(ctx, httpapi.Caller(r.Context()), dec)
@@ -98,9 +108,14 @@ func actionOut(a agent.Action) apigen.Action {
 	if len(out.Arguments) == 0 {
 		out.Arguments = json.RawMessage("null")
 	}
-	if !a.DecidedAt.IsZero() {
-		at := a.DecidedAt.UTC().Truncate(time.Millisecond)
-		out.DecidedAt = &at
-	}
+	out.DecidedAt, out.ExpiresAt = instant(a.DecidedAt), instant(a.ExpiresAt)
 	return out
+}
+
+// instant is null for the zero time.
+func instant(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return new(t.UTC().Truncate(time.Millisecond))
 }

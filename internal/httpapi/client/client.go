@@ -41,12 +41,14 @@ type Journal interface {
 	Events(ctx context.Context, session string, after int64, limit int) ([]agent.Event, error)
 }
 
-// Turns reads turns.
-type Turns interface {
-	// LatestTurn returns a conversation's newest turn; agent.ErrNotFound.
-	LatestTurn(ctx context.Context, session string) (agent.Turn, error)
-	// Actions returns the actions of a turn.
-	Actions(ctx context.Context, turn string) ([]agent.Action, error)
+// Actions reads approvals and questions.
+type Actions interface {
+	// SessionActions returns the actions of a conversation's newest turn, and those
+	// that a stop has left open.
+	SessionActions(ctx context.Context, session string) ([]agent.Action, error)
+	// OpenActions returns a page, newest first, and the cursor of the next, empty
+	// at the end.
+	OpenActions(ctx context.Context, f agent.ActionFilter) (page []agent.Action, next string, err error)
 }
 
 // Agents reads and publishes agents. Unknown keys are agent.ErrNotFound.
@@ -72,7 +74,7 @@ type Editor interface {
 type Store interface {
 	Sessions
 	Journal
-	Turns
+	Actions
 	Agents
 	Editor
 }
@@ -109,6 +111,7 @@ func Routes(cfg Config) []httpapi.Route {
 		{Method: http.MethodPost, Pattern: "/agents/conversations/{id}/cancel", Serve: d.cancel},
 
 		{Method: http.MethodGet, Pattern: "/agents/conversations/{id}/actions", Serve: d.listActions},
+		{Method: http.MethodGet, Pattern: "/agents/actions", Serve: d.listOpenActions},
 		{Method: http.MethodPost, Pattern: "/agents/actions/{id}/decision", Serve: d.decide},
 	}
 }

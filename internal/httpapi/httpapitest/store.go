@@ -111,17 +111,40 @@ func (w *World) Turn(_ context.Context, id string) (agent.Turn, agent.Session, e
 	return *t, w.sessions[t.Session].Session, nil
 }
 
-// Actions returns a turn's actions.
-func (w *World) Actions(_ context.Context, id string) ([]agent.Action, error) {
+// SessionActions returns the actions of a session's newest turn, and open ones.
+func (w *World) SessionActions(_ context.Context, session string) ([]agent.Action, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out []agent.Action
 	for _, a := range w.actions {
-		if a.Turn == id {
+		if a.Session == session && (a.State == agent.ActionOpen || a.Turn == w.latest(session).ID) {
 			out = append(out, a)
 		}
 	}
 	return out, w.down
+}
+
+// OpenActions pages by number of actions seen.
+func (w *World) OpenActions(_ context.Context, f agent.ActionFilter) ([]agent.Action, string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	from, err := strconv.Atoi(cmp.Or(f.Page.Cursor, "0"))
+	if err != nil || from < 0 {
+		return nil, "", &agent.FieldError{Field: "cursor", Message: "must be a cursor from the page before"}
+	}
+	var all []agent.Action
+	for _, a := range slices.Backward(w.actions) {
+		s := w.sessions[a.Session]
+		mine := f.Others || s.Owner == f.Owner || f.Approvals && a.Type == agent.ActionApproval
+		if s.Project == f.Project && a.State == agent.ActionOpen && mine {
+			all = append(all, a)
+		}
+	}
+	all = all[min(from, len(all)):]
+	if len(all) > f.Page.Limit {
+		return all[:f.Page.Limit], strconv.Itoa(from + f.Page.Limit), w.down
+	}
+	return all, "", w.down
 }
 
 // Agents returns a project's agents by key.
