@@ -83,16 +83,19 @@ func checkTools(ctx context.Context, s *settings, stored sharedTools, project st
 	servers := newMCP(s, shared, guard, slog.New(slog.DiscardHandler))
 	defer servers.Close()
 	box := toolbox(shared, nil, guard, servers, s.newSandbox(slog.New(slog.DiscardHandler)))
-	return m.CheckTools(func(ref agent.ToolRef) error {
+	return m.CheckTools(func(ref agent.ToolRef) (names []string, err error) {
 		if ref.MCP != nil && len(ref.MCP.Command) > 0 {
-			return nil // a program of the nodes' machines, which this one need not have
+			return nil, nil // a program of the nodes' machines, which this one need not have
 		}
 		source, ok := box[ref.Source]
 		if !ok {
-			return &agent.FieldError{Field: "source", Message: fmt.Sprintf("there is no source %q", ref.Source)}
+			return nil, &agent.FieldError{Field: "source", Message: fmt.Sprintf("there is no source %q", ref.Source)}
 		}
-		_, err := source.Open(ctx, agent.Session{Project: project}, ref)
-		return cmp.Or(context.Cause(ctx), err)
+		tools, err := source.Open(ctx, agent.Session{Project: project}, ref)
+		for _, t := range tools {
+			names = append(names, t.Spec.Name)
+		}
+		return names, cmp.Or(context.Cause(ctx), err)
 	})
 }
 

@@ -29,3 +29,21 @@ func (t Turn) FirstWords(a Action, asked json.RawMessage) []Body {
 		},
 	}
 }
+
+// NoSuchTool is wrong with a rule about a tool that the agent does not have.
+const NoSuchTool = "the agent has no tool of that name"
+
+// AsksBy returns what is asked of a person before a call of a tool, which would
+// ask for it by itself, under an agent's rule; empty: there is none. A question is
+// one under any rule.
+func (t ActionType) AsksBy(rule string) ActionType {
+	switch {
+	case t == ActionQuestion:
+		return t
+	case rule == ApprovalAlways:
+		return ActionApproval
+	case rule == ApprovalNever:
+		return ""
+	}
+	return t
+}

@@ -16,8 +16,11 @@ type Config struct {
 	TopP            *float64  `json:"top_p,omitempty" yaml:"top_p,omitempty"`
 	MaxOutputTokens int       `json:"max_output_tokens,omitempty" yaml:"max_output_tokens,omitempty"`
 	Tools           []ToolRef `json:"tools,omitempty" yaml:"tools,omitempty"`
-	Limits          Limits    `json:"limits,omitzero" yaml:"limits,omitempty"`
-	Execution       Execution `json:"execution,omitzero" yaml:"execution,omitempty"`
+	// Approvals says of tools by their names whether a person must approve each
+	// call: always or never. It goes before what their sources say.
+	Approvals map[string]string `json:"approvals,omitempty" yaml:"approvals,omitempty"`
+	Limits    Limits            `json:"limits,omitzero" yaml:"limits,omitempty"`
+	Execution Execution         `json:"execution,omitzero" yaml:"execution,omitempty"`
 }
 
 // Limits bound a turn. Zero is the default given in each comment; a limit that
@@ -170,6 +173,7 @@ func (c Config) Validate(prefix string) error {
 		v.tool(fmt.Sprintf("tools[%d].", i), t)
 	}
 	v.askedOnce(c.Tools)
+	v.approvals(c.Approvals)
 	v.limits(c.Limits)
 	v.execution(c.Execution)
 	return v.err

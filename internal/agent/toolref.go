@@ -86,6 +86,22 @@ const (
 // Sources lists the sources of tools.
 var Sources = []string{SourceFunction, SourceOpenAPI, SourceMCP, SourceSandbox, SourceAgent, SourceMemory, SourceQuestion, SourceWebSearch}
 
+// Whether a person must approve each call of a tool.
+const (
+	ApprovalAlways = "always"
+	ApprovalNever  = "never"
+)
+
+const approvalRule = "must be always or never"
+
+func (v *checks) approvals(rules map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(rules)) {
+		field := "approvals." + name
+		v.that(namePattern.MatchString(name), field, "the name of a tool "+toolNameRule)
+		v.that(rules[name] == ApprovalAlways || rules[name] == ApprovalNever, field, approvalRule)
+	}
+}
+
 // sharedSources are those that a shared tool may have.
 var sharedSources = []string{SourceOpenAPI, SourceMCP, SourceWebSearch}
 
@@ -95,7 +111,7 @@ func (v *checks) tool(prefix string, t ToolRef) {
 	for i, n := range t.Names {
 		v.that(namePattern.MatchString(n), fmt.Sprintf("%snames[%d]", prefix, i), toolNameRule)
 	}
-	v.that(t.Approval == "" || t.Approval == "always" || t.Approval == "never", prefix+"approval", "must be always or never")
+	v.that(t.Approval == "" || t.Approval == ApprovalAlways || t.Approval == ApprovalNever, prefix+"approval", approvalRule)
 	v.min(prefix+"timeout_ms", int64(t.TimeoutMS), 0)
 	v.that(t.OpenAPI == nil || t.Source == SourceOpenAPI, prefix+"openapi", "belongs to source openapi")
 	v.openapi(prefix+"openapi.", t.OpenAPI)

@@ -290,14 +290,14 @@ config:
 func TestCheckToolsTellsWhereAToolCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	m := parse(t, withTool+"    \n---\nkind: agent\nkey: b\nconfig:\n  model: m\n  tools:\n    - {source: function, key: f}\n    - {source: openapi, key: own, openapi: {document: e}}\n    - {source: openapi, key: else}\n")
-	err := m.CheckTools(func(ref agent.ToolRef) error {
+	err := m.CheckTools(func(ref agent.ToolRef) ([]string, error) {
 		switch ref.Key {
 		case "pets":
-			return &agent.FieldError{Field: "openapi.document", Message: "can't be used"}
+			return nil, &agent.FieldError{Field: "openapi.document", Message: "can't be used"}
 		case "own":
-			return &agent.FieldError{Field: "openapi.base_url", Message: "is required"}
+			return nil, &agent.FieldError{Field: "openapi.base_url", Message: "is required"}
 		}
-		return errors.New("is down")
+		return nil, errors.New("is down")
 	})
 	want := "belay.yaml: document 1, line 4, column 21: openapi.document: can't be used\n" +
 		"belay.yaml: document 3, line 20, column 44: config.tools[1].openapi.base_url: is required\n" +
@@ -305,7 +305,37 @@ func TestCheckToolsTellsWhereAToolCannotBeUsed(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("err = %v", err)
 	}
-	if err := m.CheckTools(func(agent.ToolRef) error { return nil }); err != nil {
+	if err := m.CheckTools(func(agent.ToolRef) ([]string, error) { return nil, nil }); err != nil {
+		t.Error(err)
+	}
+}
+
+// A rule about a tool that is not there guards nothing: it is a fault where all
+// tools of the agent can be known.
+func TestCheckToolsTellsRulesAboutNoTool(t *testing.T) {
+	t.Parallel()
+	text := `kind: agent
+key: a
+config:
+  model: m
+  tools:
+    - {source: openapi, key: pets, openapi: {document: d}}
+    - {source: agent, key: b, agent: {agent: b}}
+    - {source: function, key: f, names: [clock]}
+  approvals:
+    deletePet: always
+    ask_b: always
+    clock: never
+    delPet: always
+`
+	names := []string{"getPet", "deletePet"}
+	check := func(agent.ToolRef) ([]string, error) { return names, nil }
+	err := parse(t, text).CheckTools(check)
+	if want := "belay.yaml: document 1, line 13, column 13: config.approvals.delPet: the agent has no tool of that name"; err == nil || err.Error() != want {
+		t.Errorf("err = %v", err)
+	}
+	names = nil // they can't be known here
+	if err := parse(t, text).CheckTools(check); err != nil {
 		t.Error(err)
 	}
 }

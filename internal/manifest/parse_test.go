@@ -130,6 +130,7 @@ config:
         provider: searxng
         base_url: https://search.example.com/
         auth: {type: basic, username: me, secret: search-key}
+  approvals: {exec: always, clock: never}
   limits:
     max_tool_calls: 3
     max_parallel_tools: 2
@@ -141,6 +142,7 @@ config:
     background_enabled: false
     background_max_duration_minutes: 5
     default_mode: background
+    action_expiry_seconds: 3600
     callback_url: https://example.com/hook
     callback_secret: s3cret
 `
@@ -203,10 +205,11 @@ func TestParseReadsEveryField(t *testing.T) {
 					Provider: "searxng", BaseURL: "https://search.example.com/", Auth: &agent.ToolAuth{Type: "basic", Username: "me", Secret: "search-key"},
 				},
 			}},
-			Limits: agent.Limits{MaxToolCalls: 3, MaxParallelTools: 2, MaxWallClockMS: 60000, MaxTotalOutputTokens: 1000, MaxCostUSD: 0.5},
+			Approvals: map[string]string{"exec": "always", "clock": "never"},
+			Limits:    agent.Limits{MaxToolCalls: 3, MaxParallelTools: 2, MaxWallClockMS: 60000, MaxTotalOutputTokens: 1000, MaxCostUSD: 0.5},
 			Execution: agent.Execution{
 				SyncTimeoutSeconds: 10, BackgroundEnabled: new(false), BackgroundMaxDurationMinutes: 5,
-				DefaultMode: "background", CallbackURL: "https://example.com/hook", CallbackSecret: "s3cret",
+				DefaultMode: "background", ActionExpirySeconds: 3600, CallbackURL: "https://example.com/hook", CallbackSecret: "s3cret",
 			},
 		},
 	}}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/belayrun/belay/internal/agent"
 )
@@ -160,19 +162,21 @@ func (m Manifest) fault(kind, key, field, message string) *Error {
 
 // CheckTools calls check with each source of tools that the manifest declares:
 // those of shared tools and those that agents name, but for Go functions and
-// other agents. Faults
+// other agents. It returns the names of the source's tools, none where they can't
+// be known here. Rules about tools that an agent has not are faults too. Faults
 // are returned all together as Errors, with their places: fields of an
 // agent.FieldError are those of the ref, any other error is of the ref as a
 // whole.
-func (m Manifest) CheckTools(check func(agent.ToolRef) error) error {
+func (m Manifest) CheckTools(check func(agent.ToolRef) (names []string, err error)) error {
 	var errs Errors
-	one := func(kind, key, prefix, whole string, ref agent.ToolRef) {
-		err := check(ref)
+	one := func(kind, key, prefix, whole string, ref agent.ToolRef) []string {
+		names, err := check(ref)
 		if f, ok := errors.AsType[*agent.FieldError](err); ok {
 			errs = append(errs, m.fault(kind, key, prefix+f.Field, f.Message))
 		} else if err != nil {
 			errs = append(errs, m.fault(kind, key, whole, err.Error()))
 		}
+		return names
 	}
 	bad := map[string]bool{}
 	for _, t := range m.Tools {
@@ -181,16 +185,43 @@ func (m Manifest) CheckTools(check func(agent.ToolRef) error) error {
 		bad[t.Key] = len(errs) > before
 	}
 	for _, a := range m.Agents {
+		rules := ruled{known: true}
 		for i, ref := range a.Draft.Tools {
-			if ref.Source == agent.SourceFunction || ref.Source == agent.SourceAgent || ref.Shared() && bad[ref.Key] {
-				continue // the second is told already
+			switch {
+			case ref.Source == agent.SourceAgent:
+				rules.add(agent.AskName(ref))
+			case ref.Source == agent.SourceFunction, ref.Shared() && bad[ref.Key]: // the second is told already
+				rules.add(ref.Names...)
+			default:
+				at := fmt.Sprintf("config.tools[%d]", i)
+				rules.add(one(kindAgent, a.Key, at+".", at, ref)...)
 			}
-			at := fmt.Sprintf("config.tools[%d]", i)
-			one(kindAgent, a.Key, at+".", at, ref)
+		}
+		for _, name := range rules.missing(a.Draft.Approvals) {
+			errs = append(errs, m.fault(kindAgent, a.Key, "config.approvals."+name, agent.NoSuchTool))
 		}
 	}
 	if errs != nil {
 		return errs
 	}
 	return nil
+}
+
+// ruled are the tools that an agent's rules may be about.
+type ruled struct {
+	names []string
+	known bool // they are all
+}
+
+func (r *ruled) add(names ...string) {
+	r.names = append(r.names, names...)
+	r.known = r.known && len(names) > 0
+}
+
+// missing returns the rules, in order, that are surely about no tool.
+func (r *ruled) missing(rules map[string]string) []string {
+	if !r.known {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(rules)), func(name string) bool { return slices.Contains(r.names, name) })
 }

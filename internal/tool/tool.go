@@ -146,9 +146,7 @@ func bind(t agent.Tool, ref agent.ToolRef) agent.Tool {
 	if t.Check == nil {
 		t.Check = matching(t.Spec.Parameters)
 	}
-	if ref.Approval == "always" && t.Asks == "" {
-		t.Asks = agent.ActionApproval
-	}
+	t.Asks = t.Asks.AsksBy(ref.Approval)
 	if ref.TimeoutMS > 0 {
 		t.Timeout = time.Duration(ref.TimeoutMS) * time.Millisecond
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -394,7 +395,24 @@ func (r *run) openTools(ctx context.Context) (toolbox, error) {
 	if err := r.addAgents(box); err != nil {
 		return nil, fmt.Errorf("open the agent's tools: %w", err)
 	}
+	if err := box.rule(r.turn.Spec.Approvals); err != nil {
+		return nil, fmt.Errorf("open the agent's tools: %w", err)
+	}
 	return box, nil
+}
+
+// rule applies an agent's rules about its tools by their names. One that names no
+// tool is an error: what it was to guard may be called something else now.
+func (b toolbox) rule(approvals map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(approvals)) {
+		t, ok := b[name]
+		if !ok {
+			return &agent.FieldError{Field: "approvals." + name, Message: agent.NoSuchTool}
+		}
+		t.Asks = t.Asks.AsksBy(approvals[name])
+		b[name] = t
+	}
+	return nil
 }
 
 func (r *run) sourceTools(ctx context.Context) ([]agent.Tool, error) {

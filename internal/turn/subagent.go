@@ -50,9 +50,7 @@ func (r *run) addAgents(box toolbox) error {
 			Source: ref.Key, Abortable: true,
 			Timeout: askTimeout(ref) + 2*r.e.times.ToolGrace, // its own comes first, and tells what was written
 		}
-		if ref.Approval == "always" {
-			t.Asks = agent.ActionApproval
-		}
+		t.Asks = t.Asks.AsksBy(ref.Approval)
 		box[name], r.agents[name] = t, ref
 	}
 	return nil
