@@ -152,7 +152,8 @@ type TurnStopping struct {
 	Node string `json:"node"`
 }
 
-// TurnEnded is the last event of a turn; a turn has exactly one.
+// TurnEnded is the last event of a turn; a turn has exactly one. Only what people
+// decide about an approval that outlived the turn's stop may come after it.
 type TurnEnded struct {
 	Status     Status     `json:"status"`
 	StopReason string     `json:"stop_reason,omitempty"`
