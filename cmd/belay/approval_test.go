@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -26,9 +27,7 @@ func (c *cluster) careful(more map[string]any) {
 		"tools":     []map[string]any{{"source": "function", "key": "tools"}},
 		"approvals": map[string]string{"add": "always"},
 	}
-	for k, v := range more {
-		config[k] = v
-	}
+	maps.Copy(config, more)
 	c.agent("careful", config)
 }
 
@@ -232,5 +231,37 @@ func TestAnApprovalOutlivesEveryNode(t *testing.T) {
 	m := r[len(r)-1].Messages
 	want(t, "the model reads", m[len(m)-1].Content, "42")
 	want(t, "starts", len(c.those(0, s.conv, "tool.started")), 1)
+	c.whole()
+}
+
+// 95, 98: the node that runs an approved call is killed: the call is unconfirmed,
+// and runs nowhere again, however often approve is pressed.
+func TestAnApprovedCallRunsOnceThoughItsNodeDies(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 2)
+	c.careful(map[string]any{"approvals": map[string]string{"wait": "always"}})
+	s := c.stream(0, "careful", `/tool wait {"seconds":300}`, nil)
+	id := s.rest().Data["response"].(map[string]any)["required_actions"].([]any)[0].(map[string]any)["id"]
+	yes := map[string]any{"decision": "approve"}
+	status, _ := c.answer(1, id, yes)
+	want(t, "approved", status, http.StatusOK)
+	eventually(t, "the tool runs", func() bool { return len(c.those(1, s.conv, "tool.started")) == 1 })
+	for _, p := range c.nodes {
+		p.kill()
+	}
+	c.nodes = nil
+	c.start("node-3", c.url).ready()
+	status, _ = c.answer(0, id, yes)
+	want(t, "approved again", status, http.StatusOK)
+	r := c.ended(0, s)
+	want(t, "status", r["status"], "failed")
+	done := c.toolsFinished(s.conv)
+	if len(done) != 1 || done[0]["outcome"] != "unconfirmed" {
+		t.Errorf("tools %v", done)
+	}
+	status, _ = c.answer(0, id, yes)
+	want(t, "approved for the third time", status, http.StatusOK)
+	want(t, "starts", len(c.those(0, s.conv, "tool.started")), 1)
+	want(t, "model calls", c.provider.Count(), 1)
 	c.whole()
 }

@@ -20,7 +20,8 @@ func scriptOfTextToolText(m *turntest.Model) {
 	m.Reply(gap, turntest.Text("be"), gap, turntest.Text("ta"), gap, turntest.Finish(agent.FinishStop))
 }
 
-// The strict model fails the test by itself where a history is not valid.
+// The strict model fails the test by itself where a history is not valid. Field
+// report 39: what was reasoned is shown, and given to no model again.
 func TestTheHistoryIsValidWhereverATurnIsCut(t *testing.T) {
 	whole := 0
 	ways := map[string]func(c *cluster, tn agent.Turn){

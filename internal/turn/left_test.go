@@ -260,3 +260,45 @@ func TestARequestThatNobodyDecidesInTimeExpires(t *testing.T) {
 		}, withTools(tool), expiring(time.Hour))
 	}
 }
+
+func TestAStopDuringAnApprovedCallLeavesItStartedOnce(t *testing.T) {
+	tool := turntest.SlowTool("t", time.Minute)
+	tool.Asks = agent.ActionApproval
+	eachNode(t, func(t *testing.T, c *cluster, through int) { // 95
+		before := tool.Started()
+		tn, ids := c.paused(1)
+		c.decide(through, ids[0], agent.ActionApproved)
+		time.Sleep(5 * time.Second)
+		if a := c.cancel(through, turn.StopRequest{Session: tn.Session}); !a.Cancelled {
+			t.Errorf("stop %+v", a)
+		}
+		ev := c.ends(through, tn)
+		c.decide(1-through, ids[0], agent.ActionApproved) // pressed again
+		time.Sleep(time.Minute)
+		if f := result(t, ev, "c0"); f.Outcome != agent.ToolAborted || tool.Started() != before+1 {
+			t.Errorf("result %+v after %d starts", f, tool.Started()-before)
+		}
+		c.wantCancelled(tn)
+	}, withTools(tool))
+}
+
+func TestAnApprovedCallIsNotRunAgainThoughTheModelFailsAfterIt(t *testing.T) {
+	tool := needsApproval()
+	run(t, 2, func(t *testing.T, c *cluster) { // 95
+		c.model.Reply(turntest.Call("c0", "t", `{}`), turntest.Finish(agent.FinishCalls))
+		c.model.Reply(turntest.Fail(&agent.ModelError{Code: agent.CodeModelError, Message: "no"}))
+		c.model.Always(turntest.Answer("ok")...)
+		tn := c.tool(0)
+		c.end(0, tn)
+		id := bodies[agent.ActionRequested](c.mem.Journal(tn.Session))[0].ActionID
+		c.decide(0, id, agent.ActionApproved)
+		if e := last(c.ends(0, tn)); e.Status != agent.StatusFailed || len(e.Tools) != 1 || e.Tools[0].Outcome != agent.ToolSuccess {
+			t.Errorf("ended %+v", e)
+		}
+		c.decide(1, id, agent.ActionApproved) // pressed again
+		next := c.begin(1, turn.Submit{Session: tn.Session, Input: "again"})
+		if e := last(c.end(1, next)); e.Status != agent.StatusCompleted || tool.Started() != 1 {
+			t.Errorf("the next turn ended %+v after %d starts", e, tool.Started())
+		}
+	}, withTools(tool))
+}

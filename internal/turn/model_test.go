@@ -44,20 +44,22 @@ func statuses(u []agent.Usage) string {
 }
 
 func TestTheWaitForARetryEndsOnAStop(t *testing.T) {
-	eachNode(t, func(t *testing.T, c *cluster, through int) { // 6
-		c.model.Reply(turntest.Fail(busy(30 * time.Second)))
-		tn := c.begin(0, turn.Submit{})
-		time.Sleep(2 * time.Second)
-		asked := time.Now()
-		c.cancel(through, turn.StopRequest{Session: tn.Session})
-		c.end(0, tn)
-		c.wantCancelled(tn)
-		if d := time.Since(asked); d > 300*time.Millisecond {
-			t.Errorf("ended after %v", d)
-		}
-		time.Sleep(time.Minute)
-		if n := len(c.model.Calls()); n != 1 {
-			t.Errorf("%d requests", n)
+	eachNode(t, func(t *testing.T, c *cluster, through int) { // 6, 96
+		for i, background := range []bool{false, true} {
+			c.model.Reply(turntest.Fail(busy(30 * time.Second)))
+			tn := c.begin(0, turn.Submit{Background: background})
+			time.Sleep(2 * time.Second)
+			asked := time.Now()
+			c.cancel(through, turn.StopRequest{Session: tn.Session})
+			c.end(0, tn)
+			c.wantCancelled(tn)
+			if d := time.Since(asked); d > 300*time.Millisecond {
+				t.Errorf("ended after %v", d)
+			}
+			time.Sleep(time.Minute)
+			if n := len(c.model.Calls()); n != i+1 {
+				t.Errorf("%d requests", n)
+			}
 		}
 	})
 }
