@@ -85,17 +85,20 @@ SELECT ` + slotColumns + `
 FROM run_slots s WHERE s.session_id = @session::text AND s.turn_id = @turn::text
 FOR UPDATE OF s`
 
-const countApprovals = `
-SELECT count(*) FROM actions WHERE turn_id = @turn::text AND state = 'open' AND type = 'approval'`
+// countAsked counts the approvals that a turn asks for, and what earlier turns of
+// its session have left open.
+const countAsked = `
+SELECT count(*) FILTER (WHERE turn_id = @turn::text AND type = 'approval'), count(*) FILTER (WHERE turn_id <> @turn::text)
+FROM actions WHERE session_id = @session::text AND state = 'open'`
 
 func (e *ender) stop(ctx context.Context, session, turn string, st agent.Stop, withdraw bool) (agent.StopResult, error) {
 	var sl slot
 	var found bool
 	var tree []slot
 	var batch pgx.Batch
-	var approvals int
+	var approvals, left int
 	batch.Queue(lockTurnsSlot, pgx.StrictNamedArgs{"session": session, "turn": turn}).QueryRow(into(sl.into(), &found))
-	batch.Queue(countApprovals, pgx.StrictNamedArgs{"turn": turn}).QueryRow(into([]any{&approvals}, new(bool)))
+	batch.Queue(countAsked, pgx.StrictNamedArgs{"session": session, "turn": turn}).QueryRow(into([]any{&approvals, &left}, new(bool)))
 	queueTree(&batch, turn, &tree)
 	if err := e.tx.send(ctx, &batch); err != nil {
 		return agent.StopResult{}, err
@@ -116,7 +119,7 @@ func (e *ender) stop(ctx context.Context, session, turn string, st agent.Stop, w
 		return agent.StopResult{}, err
 	}
 	ended := sl.state != agent.SlotRunning || sl.ownerless
-	if withdraw {
+	if withdraw && left > 0 {
 		if ended {
 			sl.state = agent.SlotIdle
 		}
