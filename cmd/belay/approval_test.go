@@ -265,3 +265,57 @@ func TestAnApprovedCallRunsOnceThoughItsNodeDies(t *testing.T) {
 	want(t, "model calls", c.provider.Count(), 1)
 	c.whole()
 }
+
+// A rule by a tool's name holds for each kind of source, goes before the source's
+// own approval, and is told at once where there is no such tool.
+func TestAnAgentsRulesByToolName(t *testing.T) {
+	t.Parallel()
+	api := newOrders(t)
+	c := newCluster(t, 1, loopback)
+	const clerk = `
+  tools:
+    - {source: openapi, key: orders}
+    - {source: sandbox, key: shell, approval: always}
+    - {source: memory, key: mind}
+    - {source: agent, key: demo, agent: {agent: demo}}
+    - {source: function, key: tools, names: [clock, add], approval: always}
+    - {source: question, key: user}
+`
+	const rules = `
+  approvals: {cancel_order: always, exec: always, list_files: never, remember: always, ask_demo: always, clock: never, ask_user: never}
+`
+	file := strings.Split(fmt.Sprintf(ordersTool, api.URL, "s"), "\n  tools:")[0] + clerk
+	out, err := c.run(file+"  approvals: {delete_order: always}\n", []string{loopback}, "apply", "-f", "-")
+	if known := "config.approvals.delete_order: the agent has no tool of that name"; err == nil || !strings.Contains(out, known) {
+		t.Errorf("apply: %v, want %s\n%s", err, known, out)
+	}
+	if out, err := c.run(file+rules, []string{loopback}, "apply", "-f", "-"); err != nil {
+		t.Fatalf("apply: %v\n%s", err, out)
+	}
+	for call, asks := range map[string]string{
+		`get_order {"id":7}`:             "",
+		`cancel_order {"id":7}`:          "approval",
+		`exec {"command":"true"}`:        "approval",
+		`list_files {}`:                  "",
+		`read_file {"path":"x"}`:         "approval", // the source's own
+		`remember {"text":"tea"}`:        "approval",
+		`recall {"query":"tea"}`:         "",
+		`ask_demo {"message":"/fast 1"}`: "approval",
+		`clock {}`:                       "",
+		`add {"a":1,"b":2}`:              "approval",
+		`ask_user {"question":"Why?"}`:   "question",
+	} {
+		s := c.stream(0, "clerk", "/tool "+call, nil)
+		r, _ := s.rest().Data["response"].(map[string]any)
+		got := ""
+		if actions, _ := r["required_actions"].([]any); len(actions) == 1 {
+			got = actions[0].(map[string]any)["type"].(string)
+		}
+		want(t, call, got, asks)
+		if asks != "" {
+			c.stop(0, s.conv, nil)
+		}
+		c.idle(0, s.conv)
+	}
+	c.whole()
+}

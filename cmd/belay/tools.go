@@ -91,7 +91,7 @@ func checkTools(ctx context.Context, s *settings, stored sharedTools, project st
 		if !ok {
 			return nil, &agent.FieldError{Field: "source", Message: fmt.Sprintf("there is no source %q", ref.Source)}
 		}
-		tools, err := source.Open(ctx, agent.Session{Project: project}, ref)
+		tools, err := source.Open(ctx, agent.Session{ID: agent.NewID(), Project: project}, ref) // of a session that never is
 		for _, t := range tools {
 			names = append(names, t.Spec.Name)
 		}
