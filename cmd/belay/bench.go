@@ -18,7 +18,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
 	"github.com/belayrun/belay/internal/agent"
@@ -375,41 +374,19 @@ func benchNodes(ctx context.Context, database string, push bool, extra []string)
 	return pair, nil
 }
 
-// forceCommit writes to the log and nothing else: a transaction that writes
-// nothing is not forced to disk when it commits.
-const forceCommit = `SELECT pg_logical_emit_message(true, 'belay_bench', '')`
-
-const countCommits = `SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint, xact_commit, current_setting('server_version')
-FROM pg_stat_database WHERE datname = current_database()`
-
 // measureDatabase lets a bench measure the database alone.
 func measureDatabase(ctx context.Context, env *bench.Env, url string, ends *ends) error {
-	conn, err := pgx.Connect(ctx, url)
+	g, err := postgres.OpenGauge(ctx, url)
 	if err != nil {
 		return fmt.Errorf("database: %w", err)
 	}
-	ends.add(func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		return conn.Close(ctx)
-	})
-	var version string
-	env.Commits = func(ctx context.Context) (c bench.Commits, err error) {
-		err = conn.QueryRow(ctx, countCommits).Scan(&c.Writes, &c.All, &version)
-		return c, err
+	ends.add(func() error { g.Close(); return nil })
+	env.Commits = func(ctx context.Context) (bench.Commits, error) {
+		writes, all, err := g.Commits(ctx)
+		return bench.Commits{Writes: writes, All: all}, err
 	}
 	env.Hints = func(ctx context.Context, n int) ([]time.Duration, error) { return postgres.HintTimes(ctx, url, n) }
-	env.Disk = func(ctx context.Context, n int) (out []time.Duration, err error) {
-		for range n {
-			began := time.Now()
-			if _, err := conn.Exec(ctx, forceCommit); err != nil {
-				return nil, err
-			}
-			out = append(out, time.Since(began))
-		}
-		return out, nil
-	}
-	_, err = env.Commits(ctx)
-	env.Versions["postgres"] = version
-	return err
+	env.Disk = g.CommitTimes
+	env.Versions["postgres"] = g.Version
+	return nil
 }

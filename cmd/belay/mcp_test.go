@@ -150,6 +150,7 @@ config:
 // A node that ends, or is killed, leaves no command that it ran.
 func TestNoCommandOutlivesItsNode(t *testing.T) {
 	t.Parallel()
+	needPackages(t, "../../internal/tool/mcp/testdata/tsserver")
 	c := newCluster(t, 2, "BELAY_MCP_STDIO=on")
 	log := filepath.Join(t.TempDir(), "log")
 	c.apply(fmt.Sprintf(`

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
@@ -12,13 +13,27 @@ import (
 // 119, 120.
 func TestOfficialSDKs(t *testing.T) {
 	t.Parallel()
+	needPackages(t, "testdata/sdk")
 	c := newCluster(t, 2)
 	c.agent("hasty", map[string]any{"model": "demo", "execution": map[string]any{"sync_timeout_seconds": 1}})
 	cmd := exec.CommandContext(t.Context(), "node", "--test", "openai.test.mjs")
 	cmd.Dir = "testdata/sdk"
 	cmd.Env = append(os.Environ(), "BELAY_URL="+c.nodes[0].url, "BELAY_OTHER_URL="+c.nodes[1].url, "BELAY_TOKEN="+c.token)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v (the packages come from: npm ci)\n%s", err, out)
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// needPackages fails a test at once where the Node packages of a directory are
+// not installed whole: what runs there would only be waited for.
+func needPackages(t *testing.T, dir string) {
+	t.Helper()
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Fatalf("%s needs Node.js: run make test, which installs what tests need", dir)
+	}
+	// npm writes this file last.
+	if _, err := os.Stat(filepath.Join(dir, "node_modules", ".package-lock.json")); err != nil {
+		t.Fatalf("%s has no packages: run npm ci in it, or make test, which does", dir)
 	}
 }
 

@@ -61,11 +61,13 @@ func Measure(ctx context.Context, url string) (Probe, error) {
 	return p, nil
 }
 
+const forceCommit = `SELECT pg_logical_emit_message(true, 'belay', 'probe')`
+
 // measureCommit times a transaction that is written out: one that only takes a
 // number is not.
 func measureCommit(ctx context.Context, conn *pgx.Conn) (time.Duration, error) {
 	began := time.Now()
-	_, err := conn.Exec(ctx, "begin; select pg_logical_emit_message(true, 'belay', 'probe'); commit")
+	_, err := conn.Exec(ctx, forceCommit)
 	return time.Since(began), err
 }
 
@@ -122,4 +124,46 @@ func hintOnce(ctx context.Context, sender, listener *pgx.Conn, payload string) (
 			return time.Since(began), nil
 		}
 	}
+}
+
+// Gauge counts and times commits on a connection of its own, for benches. It
+// belongs to one goroutine; Close it.
+type Gauge struct {
+	Version string // of the server
+	conn    *pgx.Conn
+}
+
+// OpenGauge connects to a database.
+func OpenGauge(ctx context.Context, url string) (*Gauge, error) {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return nil, wrap("connect", err)
+	}
+	return &Gauge{Version: conn.PgConn().ParameterStatus("server_version"), conn: conn}, nil
+}
+
+// Close ends its connection.
+func (g *Gauge) Close() { hangUp(g.conn) }
+
+const countCommits = `
+SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint, xact_commit
+FROM pg_stat_database WHERE datname = current_database()`
+
+// Commits returns how many transactions have written, in the whole server, and
+// how many were committed in this database. Both only grow.
+func (g *Gauge) Commits(ctx context.Context) (writes, all int64, err error) {
+	err = g.conn.QueryRow(ctx, countCommits).Scan(&writes, &all)
+	return writes, all, wrap("count commits", err)
+}
+
+// CommitTimes returns the times of n small transactions.
+func (g *Gauge) CommitTimes(ctx context.Context, n int) (out []time.Duration, err error) {
+	for range n {
+		d, err := measureCommit(ctx, g.conn)
+		if err != nil {
+			return nil, wrap("commit", err)
+		}
+		out = append(out, d)
+	}
+	return out, nil
 }

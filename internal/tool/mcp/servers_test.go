@@ -280,6 +280,7 @@ func goCommand(t *testing.T) *fixture {
 }
 
 func tsCommand(t *testing.T) *fixture {
+	needPackages(t, "testdata/tsserver")
 	x := &fixture{t: t, log: logFile(t)}
 	x.ref = agent.ToolRef{Source: agent.SourceMCP, Key: "k", MCP: &agent.MCPSource{
 		Command: []string{"node", "testdata/tsserver/server.mjs"}, Env: map[string]string{"LOG": x.log},
@@ -289,6 +290,7 @@ func tsCommand(t *testing.T) *fixture {
 }
 
 func tsHTTP(t *testing.T) *fixture {
+	needPackages(t, "testdata/tsserver")
 	x := &fixture{t: t, log: logFile(t), lines: &lines{}}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -323,6 +325,19 @@ func tsHTTP(t *testing.T) *fixture {
 		start()
 	}
 	return x
+}
+
+// needPackages fails a test at once where the Node packages of a directory are
+// not installed whole: what runs there would only be waited for.
+func needPackages(t *testing.T, dir string) {
+	t.Helper()
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Fatalf("%s needs Node.js: run make test, which installs what tests need", dir)
+	}
+	// npm writes this file last.
+	if _, err := os.Stat(filepath.Join(dir, "node_modules", ".package-lock.json")); err != nil {
+		t.Fatalf("%s has no packages: run npm ci in it, or make test, which does", dir)
+	}
 }
 
 // marked are the living processes that have a text in their environment.
