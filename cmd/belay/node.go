@@ -41,6 +41,7 @@ type node struct {
 	listener net.Listener
 	server   *http.Server
 	flight   *flight
+	tools    opener
 }
 
 // newNode wires a node and takes its port; it serves nothing before run.
@@ -58,6 +59,7 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 	openai.WarmUp()
 	n := &node{log: log, store: store, models: newModels(store), guard: guard, flight: fl}
 	n.mcp = newMCP(s, store, guard, log)
+	n.tools = opener{s, store, guard}
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m := metrics.New(reg)
@@ -94,7 +96,7 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 
 func (n *node) handler(reg *prometheus.Registry, m *metrics.Metrics, ping time.Duration) http.Handler {
 	streams := httpapi.Streams{Ping: ping}
-	routes := client.Routes(client.Config{Engine: n.engine, Store: n.store, Streams: streams})
+	routes := client.Routes(client.Config{Engine: n.engine, Store: n.store, Tools: n.tools, Streams: streams})
 	routes = append(routes, responses.Routes(responses.Config{Engine: n.engine, Ceiling: n.engine, Store: n.store, Streams: streams})...)
 	return httpapi.New(httpapi.Config{
 		Auth:         access.New(access.Config{Lookup: n.store}),

@@ -3,10 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/belayrun/belay/internal/agent"
 	"github.com/belayrun/belay/internal/manifest"
@@ -97,6 +99,67 @@ func checkTools(ctx context.Context, s *settings, stored sharedTools, project st
 		}
 		return names, cmp.Or(context.Cause(ctx), err)
 	})
+}
+
+// opener opens shared tools as agents' turns would, with sources of its own: what
+// is not stored leaves nothing behind.
+type opener struct {
+	s      *settings
+	stored sharedTools
+	guard  *outbound.Guard
+}
+
+// openLimit bounds one opening; a turn does not wait longer for it.
+const openLimit = 20 * time.Second
+
+// OpenTool implements client.Opener.
+func (o opener) OpenTool(ctx context.Context, t agent.SharedTool) ([]agent.ToolSpec, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, openLimit, fmt.Errorf("it did not answer within %v", openLimit))
+	defer cancel()
+	shared := draft{t, o.stored}
+	servers := newMCP(o.s, shared, o.guard, slog.New(slog.DiscardHandler))
+	defer servers.Close()
+	source, ok := toolbox(shared, nil, o.guard, servers, nil)[t.Source]
+	if !ok {
+		return nil, &agent.FieldError{Field: "source", Message: fmt.Sprintf("there is no source %q", t.Source)}
+	}
+	tools, err := source.Open(ctx, agent.Session{Project: t.Project}, t.Ref())
+	if err == nil {
+		specs := make([]agent.ToolSpec, len(tools))
+		for i := range tools {
+			specs[i] = tools[i].Spec
+		}
+		return specs, nil
+	}
+	if _, ok := errors.AsType[*agent.FieldError](err); ok || errors.Is(err, agent.ErrUnavailable) || errors.Is(err, agent.ErrNoSecretKey) {
+		return nil, err
+	}
+	return nil, &agent.FieldError{Field: t.Source, Message: cmp.Or(context.Cause(ctx), err).Error()}
+}
+
+// draft has a shared tool as it is to be stored before those that are stored.
+type draft struct {
+	tool   agent.SharedTool
+	stored sharedTools
+}
+
+// Tool implements tool.Shared.
+func (d draft) Tool(ctx context.Context, project, key string) (agent.SharedTool, error) {
+	if key == d.tool.Key {
+		return d.tool, nil
+	}
+	return d.stored.Tool(ctx, project, key)
+}
+
+// Secret implements tool.Secrets.
+func (d draft) Secret(ctx context.Context, project, key string) (string, error) {
+	switch {
+	case key != d.tool.Key || d.tool.Secret == "" && d.tool.HasSecret:
+		return d.stored.Secret(ctx, project, key)
+	case d.tool.Secret == "":
+		return "", agent.ErrNotFound
+	}
+	return d.tool.Secret, nil
 }
 
 // newMCP makes the source of MCP servers' tools; its Close must be waited for.

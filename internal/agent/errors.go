@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Errors to branch on.
@@ -30,6 +31,10 @@ var (
 	ErrGoOn = errors.New("nothing is open any more: the leg goes on")
 	// ErrExists: a thing of that key is there already.
 	ErrExists = errors.New("already exists")
+	// ErrNoSecretKey: nothing to seal a secret with, or to open one that is stored.
+	ErrNoSecretKey = errors.New("set BELAY_SECRET_KEY to store secrets or read stored ones")
+	// ErrChanged: somebody else changed it since it was read; nothing was written.
+	ErrChanged = errors.New("changed meanwhile")
 )
 
 // BusyError refuses a turn: the session has one already.
@@ -49,6 +54,13 @@ type DecidedError struct{ Action Action }
 func (e *DecidedError) Error() string {
 	return fmt.Sprintf("action %s is already %s", e.Action.ID, e.Action.State)
 }
+
+// InUseError refuses to delete a thing that others need.
+type InUseError struct {
+	By []string // kind and key of each, sorted: agent support
+}
+
+func (e *InUseError) Error() string { return "in use by " + strings.Join(e.By, ", ") }
 
 // FieldError is bad input: it names the field, in the caller's own notation,
 // and says what would be right.

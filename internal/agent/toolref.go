@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // ToolRef gives an agent tools from a source.
@@ -32,6 +33,16 @@ type ToolRef struct {
 // key to say what its source needs.
 func (t ToolRef) Shared() bool {
 	return slices.Contains(sharedSources, t.Source) && t.OpenAPI == nil && t.MCP == nil && t.WebSearch == nil
+}
+
+// Needs reports whether the ref can't do without a shared tool: it leaves its
+// block to it, or its own block names the tool's secret.
+func (t ToolRef) Needs(s SharedTool) bool {
+	if t.Shared() {
+		return t.Key == s.Key && t.Source == s.Source
+	}
+	auth := t.Auth()
+	return auth != nil && auth.Secret == s.Key
 }
 
 // Auth is how the ref's own block proves who calls; nil: it has none.
@@ -155,6 +166,9 @@ type SharedTool struct {
 	MCP       *MCPSource       `json:"mcp,omitempty" yaml:"mcp,omitempty"`
 	WebSearch *WebSearchSource `json:"web_search,omitempty" yaml:"web_search,omitempty"`
 	Secret    string           `json:"-" yaml:"secret,omitempty"` // kept encrypted, never returned
+
+	HasSecret            bool      `json:"-" yaml:"-"` // one is kept
+	CreatedAt, UpdatedAt time.Time `json:"-" yaml:"-"`
 }
 
 // Ref returns the ref that an agent would have to give in place of the tool.

@@ -156,7 +156,7 @@ func checkMap(v any, t reflect.Type, path string) error {
 		return wrongType(v, "an object", path)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		if m[name] == nil {
+		if m[name] == nil && t.Elem().Kind() != reflect.Interface {
 			return wrongType(nil, describe(t.Elem()), join(path, name))
 		}
 		if err := check(m[name], t.Elem(), join(path, name)); err != nil {

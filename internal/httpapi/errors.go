@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/belayrun/belay/internal/agent"
@@ -97,6 +98,8 @@ var kinds = []struct {
 	{agent.ErrNotFound, Error{Status: http.StatusNotFound, Code: "not_found", Message: "There is no such thing."}},
 	{agent.ErrForbidden, Error{Status: http.StatusForbidden, Code: "agent_session_forbidden", Message: "This conversation belongs to somebody else."}},
 	{agent.ErrExists, Error{Status: http.StatusConflict, Code: "already_exists", Message: "There is one already."}},
+	{agent.ErrNoSecretKey, Error{Status: http.StatusNotImplemented, Code: "secrets_not_configured", Message: "This server keeps no secrets: its operator must set BELAY_SECRET_KEY.", NoRetry: true}},
+	{agent.ErrChanged, Error{Status: http.StatusConflict, Code: "changed", Message: "Somebody else changed it meanwhile. Read it and try again."}},
 	{agent.ErrDraining, Error{Status: http.StatusServiceUnavailable, Code: "draining", Message: "This node is shutting down. Try again: another one takes it."}},
 	{agent.ErrUnavailable, Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "The database can't be reached now. Try again.", RetryAfter: 2 * time.Second}},
 	{os.ErrDeadlineExceeded, Error{Status: http.StatusRequestTimeout, Code: "request_timeout", Message: "The request's body took too long to arrive."}},
@@ -108,6 +111,9 @@ func explainType(err error) *Error {
 	}
 	if e, ok := errors.AsType[*agent.BusyError](err); ok {
 		return busy(e)
+	}
+	if e, ok := errors.AsType[*agent.InUseError](err); ok {
+		return &Error{Status: http.StatusConflict, Code: "tool_in_use", Message: "It is needed by " + strings.Join(e.By, ", ") + ": change those first."}
 	}
 	if e, ok := errors.AsType[*agent.DecidedError](err); ok {
 		return &Error{

@@ -20,6 +20,8 @@ func TestBadInputNamesTheField(t *testing.T) {
 	input := func(item string) string { return `{"model":"support","input":` + item + `}` }
 	config := func(fields string) string { return `{"key":"k","config":{"model":"demo",` + fields + `}}` }
 	patch := func(fields string) string { return `{"config":{` + fields + `}}` }
+	tool := func(fields string) string { return `{"key":"t",` + fields + `}` }
+	s.do("owner", "POST", "/tools", `{"key":"crm","source":"mcp","mcp":{"url":"http://x"}}`)
 	conv := "/agents/conversations/" + session1
 	type row struct{ method, path, body, param string }
 	rows := []row{
@@ -81,6 +83,29 @@ func TestBadInputNamesTheField(t *testing.T) {
 		{"PATCH", "/agents/support", patch(`"temperature":9`), "config.temperature"},
 		{"PATCH", "/agents/support", patch(`"limits":{"max_tools":1}`), "config.limits.max_tools"},
 		{"POST", "/agents/support/publish", `{"version":3}`, "version"},
+
+		{"POST", "/tools", `{"source":"mcp","mcp":{"url":"http://x"}}`, "key"},
+		{"POST", "/tools", `{"key":"Bad Key","source":"mcp","mcp":{"url":"http://x"}}`, "key"},
+		{"POST", "/tools", tool(`"source":"sandbox"`), "source"},
+		{"POST", "/tools", tool(`"source":"mcp"`), "mcp"},
+		{"POST", "/tools", tool(`"source":"openapi","openapi":{}`), "openapi.document"},
+		{"POST", "/tools", tool(`"source":"openapi","openapi":{"document":"x"},"mcp":{"url":"http://x"}`), "mcp"},
+		{"POST", "/tools", tool(`"source":"mcp","mcp":{"url":"ftp://x"}`), "mcp.url"},
+		{"POST", "/tools", tool(`"source":"mcp","mcp":{"url":"http://x","auth":{"type":"magic","secret":"t"}}`), "mcp.auth.type"},
+		{"POST", "/tools", tool(`"source":"mcp","mcp":{"url":"http://broken"}`), "mcp"},
+		{"POST", "/tools", tool(`"source":"mcp","mcp":{"url":"http://x"},"secret":""`), "secret"},
+		{"POST", "/tools", tool(`"source":"mcp","mcp":{"url":"http://x"},"secret":"` + strings.Repeat("x", 65537) + `"`), "secret"},
+		{"POST", "/tools", tool(`"source":"mcp","mcp":{"url":"http://x"},"name":"x"`), "name"},
+		{"POST", "/tools?unchecked=maybe", tool(`"source":"mcp","mcp":{"url":"http://x"}`), "unchecked"},
+		{"PATCH", "/tools/crm", `{"key":"other"}`, "key"},
+		{"PATCH", "/tools/crm", `{"source":null}`, "source"},
+		{"PATCH", "/tools/crm", `{"mcp":null}`, "mcp"},
+		{"PATCH", "/tools/crm", `{"mcp":7}`, "mcp"},
+		{"PATCH", "/tools/crm", `{"mcp":{"urls":"x"}}`, "mcp.urls"},
+		{"PATCH", "/tools/crm", `{"secret":7}`, "secret"},
+		{"PATCH", "/tools/crm", `{"secret":""}`, "secret"},
+		{"PATCH", "/tools/crm", `{"mcp":{"url":"http://broken"}}`, "mcp"},
+		{"POST", "/tools/crm/check", `{"deep":true}`, "deep"},
 
 		{"POST", "/responses", `{"input":"Hello"}`, "model"},
 		{"POST", "/responses", `{"model":"support"}`, "input"},
@@ -176,6 +201,7 @@ func TestBadBodies(t *testing.T) {
 	}{
 		{"POST", "/agents", false}, {"PATCH", "/agents/support", false}, {"POST", "/agents/support/publish", true},
 		{"POST", "/responses", false}, {"POST", "/agents/responses", false},
+		{"POST", "/tools", false}, {"PATCH", "/tools/crm", false}, {"POST", "/tools/crm/check", true},
 		{"POST", "/agents/conversations/x/cancel", true}, {"POST", "/responses/x/cancel", true}, {"POST", "/agents/responses/x/cancel", true},
 		{"POST", "/agents/actions/x/decision", false},
 	} {

@@ -44,7 +44,7 @@ type site struct {
 
 func routes(w *httpapitest.World, s httpapi.Streams) []httpapi.Route {
 	return slices.Concat(
-		client.Routes(client.Config{Engine: w, Store: w, Streams: s}),
+		client.Routes(client.Config{Engine: w, Store: w, Tools: w, Streams: s}),
 		responses.Routes(responses.Config{Engine: w, Ceiling: w, Store: w, Streams: s}))
 }
 

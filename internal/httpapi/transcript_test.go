@@ -31,6 +31,73 @@ func TestTranscriptOfAgents(t *testing.T) {
 	s.compare("agents")
 }
 
+func TestTranscriptOfSharedTools(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	const canary = "tool-canary-0123456789"
+	s.do("owner", "GET", "/tools", "")
+	s.do("owner", "POST", "/tools", `{"key":"crm","source":"mcp","mcp":{"url":"https://crm.example.com/mcp","auth":{"type":"bearer","secret":"crm"}},"secret":"`+canary+`"}`)
+	s.do("owner", "POST", "/tools", `{"key":"crm","source":"mcp","mcp":{"url":"https://crm.example.com/mcp"}}`)
+	s.do("owner", "POST", "/tools", `{"key":"off","source":"mcp","mcp":{"url":"https://broken.example.com/mcp"}}`)
+	s.do("owner", "POST", "/tools?unchecked=true", `{"key":"off","source":"mcp","mcp":{"url":"https://broken.example.com/mcp"}}`)
+	s.do("owner", "POST", "/tools/off/check", "")
+	s.do("owner", "POST", "/tools/crm/check", "{}")
+	s.do("owner", "GET", "/tools", "")
+	s.do("owner", "PATCH", "/tools/crm", `{"mcp":{"auth":null},"secret":null}`)
+	s.do("owner", "PATCH", "/tools/crm", `{"mcp":{"url":"https://broken.example.com"}}`)
+	s.do("owner", "PATCH", "/tools/crm", `{"source":"openapi","mcp":null,"openapi":{"document":"openapi: 3.1.0"},"secret":"`+canary+`"}`)
+	s.do("owner", "GET", "/tools/crm", "")
+	s.do("foreign", "GET", "/tools/crm", "")
+	s.do("foreign", "PATCH", "/tools/crm", `{"secret":"`+canary+`"}`)
+	s.do("foreign", "POST", "/tools/crm/check", "")
+	s.do("foreign", "DELETE", "/tools/crm", "")
+	s.do("foreign", "GET", "/tools", "")
+	s.SetSpec("support", agent.Config{Model: "demo", Tools: []agent.ToolRef{{Source: agent.SourceOpenAPI, Key: "crm"}}})
+	s.do("owner", "DELETE", "/tools/crm", "")
+	s.SetSpec("support", agent.Config{Model: "demo"})
+	s.do("owner", "DELETE", "/tools/crm", "")
+	s.do("owner", "DELETE", "/tools/crm", "")
+	s.do("owner", "GET", "/tools/crm", "")
+	s.compare("tools")
+	s.close()
+	for _, f := range s.tape.Files { // 115
+		if _, answer, _ := strings.Cut(string(f.Data), "\n\n"); strings.Contains(answer, canary) {
+			t.Errorf("%s answers with the secret", f.Name)
+		}
+	}
+	if strings.Contains(s.log.String(), canary) {
+		t.Error("the secret is in the log")
+	}
+}
+
+// TestAToolThatOthersChangeIsNotOverwritten: a change that came in between is
+// merged with, and one that never stops coming is told.
+func TestAToolThatOthersChangeIsNotOverwritten(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.do("owner", "POST", "/tools", `{"key":"crm","source":"mcp","mcp":{"url":"https://a.example.com"}}`)
+	change := func(tool agent.SharedTool) {
+		now, err := s.Tool(t.Context(), tool.Project, "crm")
+		if err == nil {
+			now.MCP = &agent.MCPSource{URL: now.MCP.URL, Auth: &agent.ToolAuth{Type: "bearer", Secret: "other"}}
+			_, err = s.ReplaceTool(t.Context(), now)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	s.Opened = func(tool agent.SharedTool) { s.Opened = nil; change(tool) }
+	a := s.do("owner", "PATCH", "/tools/crm", `{"mcp":{"url":"https://b.example.com"}}`)
+	if a.status != http.StatusOK || a.field(t, "mcp.url") != "https://b.example.com" || a.field(t, "mcp.auth.secret") != "other" {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	s.Opened = change
+	a = s.do("owner", "PATCH", "/tools/crm", `{"mcp":{"url":"https://c.example.com"}}`)
+	if a.status != http.StatusConflict || a.field(t, "error.code") != "changed" {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
+
 func TestTranscriptOfWholeResponses(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

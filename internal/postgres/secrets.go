@@ -16,7 +16,7 @@ type Sealer interface {
 }
 
 // ErrNoSecretKey: a secret cannot be stored or read without a Sealer.
-var ErrNoSecretKey = errors.New("set BELAY_SECRET_KEY to store secrets or read stored ones")
+var ErrNoSecretKey = agent.ErrNoSecretKey
 
 func (s *Store) seal(plain, context string) ([]byte, error) {
 	if s.sealer == nil {

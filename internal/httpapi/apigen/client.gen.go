@@ -454,6 +454,15 @@ type ModelList struct {
 	Data   []Model `json:"data"`
 }
 
+// OfferedTool defines model for OfferedTool.
+type OfferedTool struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+
+	// Parameters JSON Schema of its arguments.
+	Parameters json.RawMessage `json:"parameters"`
+}
+
 // OpenAPISource An HTTP API, each operation of which is a tool. Of source openapi; left out, the
 // project's shared tool of the same key says it. Give document or document_url.
 type OpenAPISource = agent.OpenAPISource
@@ -590,6 +599,30 @@ type ResponseUsage struct {
 // SandboxSource What commands in a sandbox may use. With source sandbox only. Zero is the default.
 type SandboxSource = agent.SandboxSource
 
+// SharedTool A source of tools that a project declares once.
+type SharedTool struct {
+	Object string `json:"object"`
+	Key    string `json:"key"`
+
+	// Source Which of the blocks openapi, mcp and web_search it has.
+	Source ToolSource `json:"source"`
+
+	// Openapi An HTTP API, each operation of which is a tool. Of source openapi; left out, the
+	// project's shared tool of the same key says it. Give document or document_url.
+	Openapi *OpenAPISource `json:"openapi,omitempty"`
+
+	// Mcp Where an MCP server is, either url or command. Of source mcp; left out, the project's shared tool of the same key says it.
+	Mcp *MCPSource `json:"mcp,omitempty"`
+
+	// WebSearch Who answers web searches. Of source web_search; left out, the project's shared tool of the same key says it.
+	WebSearch *WebSearchSource `json:"web_search,omitempty"`
+
+	// HasSecret Whether it keeps a secret.
+	HasSecret bool      `json:"has_secret"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
 // StopAnswer defines model for StopAnswer.
 type StopAnswer struct {
 	ConversationId string `json:"conversation_id"`
@@ -663,8 +696,40 @@ type Tokens = agent.Tokens
 // ToolAuth How calls to a tool's server prove who they are. Brave takes type header (X-Subscription-Token), Tavily type bearer.
 type ToolAuth = agent.ToolAuth
 
+// ToolCreate defines model for ToolCreate.
+type ToolCreate struct {
+	// Key 1 to 63 of a-z, 0-9, - and _, starting with a letter or digit.
+	Key string `json:"key"`
+
+	// Mcp Where an MCP server is, either url or command. Of source mcp; left out, the project's shared tool of the same key says it.
+	Mcp *MCPSource `json:"mcp,omitempty"`
+
+	// Openapi An HTTP API, each operation of which is a tool. Of source openapi; left out, the
+	// project's shared tool of the same key says it. Give document or document_url.
+	Openapi *OpenAPISource `json:"openapi,omitempty"`
+
+	// Secret What its calls prove themselves with. Never returned.
+	Secret *string `json:"secret,omitempty"`
+
+	// Source Which of the blocks openapi, mcp and web_search it has.
+	Source ToolSource `json:"source"`
+
+	// WebSearch Who answers web searches. Of source web_search; left out, the project's shared tool of the same key says it.
+	WebSearch *WebSearchSource `json:"web_search,omitempty"`
+}
+
 // ToolFinishedEvent defines model for ToolFinishedEvent.
 type ToolFinishedEvent = json.RawMessage
+
+// ToolList defines model for ToolList.
+type ToolList struct {
+	Data []SharedTool `json:"data"`
+}
+
+// ToolOffer defines model for ToolOffer.
+type ToolOffer struct {
+	Data []OfferedTool `json:"data"`
+}
 
 // ToolOutcome dropped: it could not be aborted and its result is used for nothing. unconfirmed:
 // nobody can say whether it ran or still runs.
@@ -673,8 +738,14 @@ type ToolOutcome = agent.ToolOutcome
 // ToolOutputEvent defines model for ToolOutputEvent.
 type ToolOutputEvent = json.RawMessage
 
+// ToolPatch A merge patch of what ToolCreate has but the key; the result must be a whole shared tool.
+type ToolPatch = json.RawMessage
+
 // ToolRef defines model for ToolRef.
 type ToolRef = agent.ToolRef
+
+// ToolSource Which of the blocks openapi, mcp and web_search it has.
+type ToolSource = string
 
 // ToolStartedEvent defines model for ToolStartedEvent.
 type ToolStartedEvent = json.RawMessage
@@ -702,6 +773,12 @@ type ConversationId = string
 
 // ResponseId defines model for ResponseId.
 type ResponseId = string
+
+// ToolKey defines model for ToolKey.
+type ToolKey = string
+
+// Unchecked defines model for Unchecked.
+type Unchecked = bool
 
 // WaitMs defines model for WaitMs.
 type WaitMs = int
@@ -790,6 +867,18 @@ type CancelResponseParams struct {
 	WaitMs *WaitMs `form:"wait_ms,omitempty" json:"wait_ms,omitempty"`
 }
 
+// CreateToolParams defines parameters for CreateTool.
+type CreateToolParams struct {
+	// Unchecked true: store it without opening it, for a server that is not there yet.
+	Unchecked *Unchecked `form:"unchecked,omitempty" json:"unchecked,omitempty"`
+}
+
+// UpdateToolParams defines parameters for UpdateTool.
+type UpdateToolParams struct {
+	// Unchecked true: store it without opening it, for a server that is not there yet.
+	Unchecked *Unchecked `form:"unchecked,omitempty" json:"unchecked,omitempty"`
+}
+
 // CreateAgentJSONRequestBody defines body for CreateAgent for application/json ContentType.
 type CreateAgentJSONRequestBody = AgentCreate
 
@@ -816,3 +905,12 @@ type CreateResponseJSONRequestBody = ResponseRequest
 
 // CancelResponseJSONRequestBody defines body for CancelResponse for application/json ContentType.
 type CancelResponseJSONRequestBody = StopRequest
+
+// CreateToolJSONRequestBody defines body for CreateTool for application/json ContentType.
+type CreateToolJSONRequestBody = ToolCreate
+
+// UpdateToolJSONRequestBody defines body for UpdateTool for application/json ContentType.
+type UpdateToolJSONRequestBody = ToolPatch
+
+// CheckToolJSONRequestBody defines body for CheckTool for application/json ContentType.
+type CheckToolJSONRequestBody = Empty

@@ -149,19 +149,25 @@ func patch(c agent.Config, p json.RawMessage) (agent.Config, error) {
 	if err != nil {
 		return c, err
 	}
-	var tree map[string]any
-	if err := json.Unmarshal(old, &tree); err != nil {
-		return c, err
-	}
-	merged, err := json.Marshal(merge(tree, changes))
-	if err != nil {
-		return c, err
-	}
 	var out agent.Config
-	if err := httpapi.Decode(merged, "config", &out); err != nil {
+	if err := mergeInto(old, changes, "config", &out); err != nil {
 		return c, err
 	}
 	return out, out.Validate("config.")
+}
+
+// mergeInto decodes into dst what a JSON object becomes by changes; path is what
+// errors call it.
+func mergeInto(old []byte, changes map[string]any, path string, dst any) error {
+	var tree map[string]any
+	if err := json.Unmarshal(old, &tree); err != nil {
+		return err
+	}
+	merged, err := json.Marshal(merge(tree, changes))
+	if err != nil {
+		return err
+	}
+	return httpapi.Decode(merged, path, dst)
 }
 
 func merge(into, changes map[string]any) map[string]any {

@@ -70,6 +70,32 @@ type Editor interface {
 	DeleteAgent(ctx context.Context, project, key string) error
 }
 
+// SharedTools reads shared tools, without their secrets.
+type SharedTools interface {
+	// Tools returns a project's shared tools by key.
+	Tools(ctx context.Context, project string) ([]agent.SharedTool, error)
+	// Tool returns one; agent.ErrNotFound.
+	Tool(ctx context.Context, project, key string) (agent.SharedTool, error)
+}
+
+// ToolEditor changes shared tools.
+type ToolEditor interface {
+	// CreateTool makes one; agent.ErrExists.
+	CreateTool(ctx context.Context, t agent.SharedTool) (agent.SharedTool, error)
+	// ReplaceTool replaces one that was read: agent.ErrChanged where it is no longer
+	// that. With HasSecret an empty Secret keeps the stored one.
+	ReplaceTool(ctx context.Context, t agent.SharedTool) (agent.SharedTool, error)
+	// DeleteTool deletes one; that it is not there is no error, *agent.InUseError.
+	DeleteTool(ctx context.Context, project, key string) error
+}
+
+// Opener opens shared tools.
+type Opener interface {
+	// OpenTool returns what a model would be offered of a shared tool, be it stored
+	// or not. What is wrong with the tool is a *agent.FieldError.
+	OpenTool(ctx context.Context, t agent.SharedTool) ([]agent.ToolSpec, error)
+}
+
 // Store is all that this door reads and writes; postgres.Store is one.
 type Store interface {
 	Sessions
@@ -77,24 +103,28 @@ type Store interface {
 	Actions
 	Agents
 	Editor
+	SharedTools
+	ToolEditor
 }
 
-// Config is what the door is made of. Engine and Store are required.
+// Config is what the door is made of. Engine, Store and Tools are required.
 type Config struct {
 	Engine  Engine
 	Store   Store
+	Tools   Opener
 	Streams httpapi.Streams
 }
 
 type door struct {
 	engine  Engine
 	store   Store
+	tools   Opener
 	streams httpapi.Streams
 }
 
 // Routes returns the routes of the door.
 func Routes(cfg Config) []httpapi.Route {
-	d := &door{engine: cfg.Engine, store: cfg.Store, streams: cfg.Streams}
+	d := &door{engine: cfg.Engine, store: cfg.Store, tools: cfg.Tools, streams: cfg.Streams}
 	return []httpapi.Route{
 		{Method: http.MethodGet, Pattern: "/agents", Serve: d.listAgents},
 		{Method: http.MethodPost, Pattern: "/agents", Serve: d.createAgent},
@@ -102,6 +132,13 @@ func Routes(cfg Config) []httpapi.Route {
 		{Method: http.MethodPatch, Pattern: "/agents/{key}", Serve: d.updateAgent},
 		{Method: http.MethodDelete, Pattern: "/agents/{key}", Serve: d.deleteAgent},
 		{Method: http.MethodPost, Pattern: "/agents/{key}/publish", Serve: d.publishAgent},
+
+		{Method: http.MethodGet, Pattern: "/tools", Serve: d.listTools},
+		{Method: http.MethodPost, Pattern: "/tools", Serve: d.createTool},
+		{Method: http.MethodGet, Pattern: "/tools/{key}", Serve: d.getTool},
+		{Method: http.MethodPatch, Pattern: "/tools/{key}", Serve: d.updateTool},
+		{Method: http.MethodDelete, Pattern: "/tools/{key}", Serve: d.deleteTool},
+		{Method: http.MethodPost, Pattern: "/tools/{key}/check", Serve: d.checkTool},
 
 		{Method: http.MethodGet, Pattern: "/agents/conversations", Serve: d.listConversations},
 		{Method: http.MethodGet, Pattern: "/agents/conversations/{id}", Serve: d.getConversation},

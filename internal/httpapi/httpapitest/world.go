@@ -27,12 +27,15 @@ type World struct {
 	// Began is called for each turn that begins, with the World unlocked; nil:
 	// nothing happens by itself.
 	Began func(t agent.Turn)
+	// Opened is called for each tool that OpenTool opens; nil: nothing happens.
+	Opened func(t agent.SharedTool)
 
 	mu       sync.Mutex
 	down     error
 	ids      int
 	callers  map[string]agent.Principal // by Authorization header
 	agents   map[string]*agent.Agent    // by project/key
+	tools    map[string]agent.SharedTool
 	sessions map[string]*session
 	turns    map[string]*agent.Turn
 	actions  []agent.Action
@@ -55,7 +58,7 @@ type session struct {
 // sessions), admin (all of them), weak (none) and foreign (project p2, all).
 func NewWorld() *World {
 	w := &World{
-		callers: map[string]agent.Principal{}, agents: map[string]*agent.Agent{},
+		callers: map[string]agent.Principal{}, agents: map[string]*agent.Agent{}, tools: map[string]agent.SharedTool{},
 		sessions: map[string]*session{}, turns: map[string]*agent.Turn{}, changed: make(chan struct{}),
 	}
 	own := slices.DeleteFunc(slices.Clone(agent.Permissions), func(p agent.Permission) bool {
