@@ -20,7 +20,7 @@ func doctorCommand() *cobra.Command {
 	var callModels bool
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the database, hints, clocks, models and sandbox, and say what to do about each",
+		Short: "Check the database, hints, clocks, secrets, models and sandbox, and say what to do about each",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
@@ -74,6 +74,7 @@ func doctor(ctx context.Context, s *settings, project string, callModels bool, o
 		default:
 			defer store.Close()
 			r.ok("migration", "the schema is up to date")
+			checkSecrets(ctx, r, store)
 			checkModels(ctx, r, store, project, callModels)
 		}
 	}
@@ -110,6 +111,26 @@ func checkDatabase(ctx context.Context, r *report, url string) bool {
 }
 
 func round(d time.Duration) string { return d.Round(10 * time.Microsecond).String() }
+
+// checkSecrets looks at those of all projects.
+func checkSecrets(ctx context.Context, r *report, store *postgres.Store) {
+	counts, err := store.Secrets(ctx)
+	if err != nil {
+		r.fail("secrets", err.Error(), "see the error")
+		return
+	}
+	total, unreadable := sumSecrets(counts)
+	if len(unreadable) > 0 {
+		r.fail("secrets", fmt.Sprintf("%d can't be opened, the first is %v", len(unreadable), unreadable[0]),
+			"add the key that they were sealed with to BELAY_SECRET_KEY, or store them anew")
+	}
+	if total.Old > 0 {
+		r.warn("secrets", fmt.Sprintf("%d of %d are sealed with a key that is not the first", total.Old, total.Old+total.Current),
+			"run: belay secrets reseal; until then the old key must stay in BELAY_SECRET_KEY")
+	} else if len(unreadable) == 0 {
+		r.ok("secrets", "%d, all sealed with the first key", total.Current)
+	}
+}
 
 func checkModels(ctx context.Context, r *report, store *postgres.Store, project string, call bool) {
 	id, err := store.Project(ctx, project)

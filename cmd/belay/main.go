@@ -34,6 +34,6 @@ func execute(ctx context.Context, args []string, out, errs io.Writer) error {
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errs)
-	root.AddCommand(devCommand(), serveCommand(), migrateCommand(), applyCommand(), tokenCommand(), mockModelCommand(), doctorCommand(), benchCommand())
+	root.AddCommand(devCommand(), serveCommand(), migrateCommand(), applyCommand(), tokenCommand(), secretsCommand(), mockModelCommand(), doctorCommand(), benchCommand())
 	return root.ExecuteContext(ctx)
 }

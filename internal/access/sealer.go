@@ -99,6 +99,14 @@ func (s *Sealer) Open(sealed []byte, context string) ([]byte, error) {
 	return nil, fmt.Errorf("%w: it was changed, or sealed for another place", ErrSealed)
 }
 
+// Current reports whether a secret was sealed for the context with the first
+// key: it needs no other.
+func (s *Sealer) Current(sealed []byte, context string) bool {
+	first := Sealer{keys: s.keys[:1]}
+	_, err := first.Open(sealed, context)
+	return err == nil
+}
+
 // aead returns the cipher of a context.
 func (k sealKey) aead(context string) cipher.AEAD {
 	block, err := aes.NewCipher(derive(k.secret, "belay seal "+context))

@@ -72,6 +72,9 @@ func TestKeysRotate(t *testing.T) {
 		t.Errorf("the old key opens no more: %v", err)
 	}
 	after := both.Seal([]byte("s"), "c")
+	if both.Current(before, "c") || !both.Current(after, "c") || both.Current(after, "d") || both.Current(nil, "c") {
+		t.Error("which key a secret was sealed with is told wrong")
+	}
 	if _, err := sealer(t, fresh).Open(after, "c"); err != nil {
 		t.Errorf("the first key did not seal: %v", err)
 	}

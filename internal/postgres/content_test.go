@@ -34,6 +34,8 @@ func (testSealer) Open(sealed []byte, context string) ([]byte, error) {
 	return plain, nil
 }
 
+func (testSealer) Current([]byte, string) bool { return true }
+
 // sealing opens the bed's database once more, with a Sealer.
 func (b *bed) sealing() *postgres.Store {
 	b.t.Helper()

@@ -13,6 +13,8 @@ import (
 type Sealer interface {
 	Seal(plain []byte, context string) []byte
 	Open(sealed []byte, context string) ([]byte, error)
+	// Current reports whether it was sealed with the key that Seal uses now.
+	Current(sealed []byte, context string) bool
 }
 
 // ErrNoSecretKey: a secret cannot be stored or read without a Sealer.
@@ -44,7 +46,7 @@ func (s *Store) hide(c agent.Config, project, key string) (agent.Config, error) 
 		return c, nil
 	}
 	sealed, err := s.seal(secret, callbackContext(project, key))
-	c.Execution.CallbackSecret = sealedMark + base64.RawStdEncoding.EncodeToString(sealed)
+	c.Execution.CallbackSecret = sealedText(sealed)
 	return c, err
 }
 
