@@ -205,6 +205,7 @@ func observer(m *metrics.Metrics, fl *flight) turn.Observer {
 			m.Tokens(u.Model, u.Input, u.Output, u.Estimated)
 			m.Cost(u.Model, u.CostUSD)
 		},
+		ToolCall:    func(kind string, o agent.ToolOutcome, d time.Duration) { m.ToolCall(kind, string(o), d) },
 		FirstText:   m.FirstText,
 		Flush:       func(rows int, d time.Duration, err error) { m.Flush(rows, d, err != nil) },
 		LegLost:     m.SlotLost,

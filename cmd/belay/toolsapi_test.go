@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -62,6 +63,18 @@ func TestSharedToolsByTheAPI(t *testing.T) {
 	status, _ = c.call(0, http.MethodPatch, "/tools/orders", map[string]any{"secret": nil}) // its auth needs it
 	want(t, "patch without a secret", status, http.StatusBadRequest)
 	used(0, canary+"-next")
+
+	res, err := http.Get(c.nodes[1].url + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if b, err := io.ReadAll(res.Body); err != nil || !strings.Contains(string(b), `belay_tool_call_seconds_count{outcome="success",source="openapi"} 1`) {
+		t.Errorf("the call is not in the metrics: %v\n%s", err, b)
+	}
+	if log := c.nodes[1].out.String(); !strings.Contains(log, `"msg":"tool ended"`) || !strings.Contains(log, `"kind":"openapi","source":"orders","outcome":"success","ms":`) {
+		t.Errorf("the call is not in the log:\n%s", log)
+	}
 
 	status, a = c.call(0, http.MethodDelete, "/tools/orders", nil)
 	want(t, "delete one that is needed", status, http.StatusConflict)

@@ -8,7 +8,8 @@ import (
 // Tool is something that a model may call, as an agent holds it.
 type Tool struct {
 	Spec      ToolSpec
-	Source    string        // key of the ToolRef that gave it
+	Kind      string        // source of the ToolRef that gave it, one of Sources; empty: the agent has no such tool
+	Source    string        // key of that ToolRef
 	Asks      ActionType    // a person must agree before each call, or answers it; empty: nobody is asked
 	Abortable bool          // Call ends promptly when its context does
 	Timeout   time.Duration // of one call

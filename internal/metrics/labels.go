@@ -19,6 +19,7 @@ var (
 	}
 	firstTextBuckets = []float64{.001, .002, .004, .008, .015, .03, .06, .125, .25, .5, 1, 2, 4, 8, 15, 30, 60}
 	modelBuckets     = []float64{.05, .1, .25, .5, 1, 2, 4, 8, 15, 30, 60, 120, 300, 600}
+	toolBuckets      = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}
 	flushBuckets     = []float64{.0005, .001, .002, .003, .005, .01, .02, .05, .1, .25, .5, 1, 2, 5}
 	httpBuckets      = []float64{.001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 10, 60, 300}
 	rowBuckets       = []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000}
@@ -72,6 +73,9 @@ var (
 		agent.DetailParentStopped, agent.DetailParentLost, agent.DetailSuperseded,
 		// limits
 		"max_tool_calls", "max_wall_clock_ms", "max_total_output_tokens", "max_cost_usd", "max_output_tokens")
+
+	toolSources  = setOf(agent.Sources...)
+	toolOutcomes = setOf(agent.ToolSuccess, agent.ToolError, agent.ToolAborted, agent.ToolDropped, agent.ToolUnconfirmed)
 
 	callStatuses = setOf(agent.UsageOK, agent.UsageError, agent.UsageCancelled)
 

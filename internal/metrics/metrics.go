@@ -33,6 +33,7 @@ type Metrics struct {
 	modelCall *prometheus.HistogramVec
 	tokens    *prometheus.CounterVec
 	cost      *prometheus.CounterVec
+	toolCall  *prometheus.HistogramVec
 
 	flushRows    prometheus.Histogram
 	flush        *prometheus.HistogramVec
@@ -82,6 +83,9 @@ func (m *Metrics) makeModel() {
 		"Tokens of model calls. Estimated ones were counted by the node, because the provider sent no count.",
 		"model", "direction", "estimated")
 	m.cost = m.counterVec("belay_cost_usd_total", "Cost of model calls in US dollars, by the model's configured prices.", "model")
+	m.toolCall = m.histogramVec("belay_tool_call_seconds",
+		"Time from the start of a tool call to its end, by the source of the tool and outcome. Outcome aborted is a call that a stop ended; dropped one that could not be aborted and whose result is used for nothing; unconfirmed one of which nobody can say whether it ran or still runs.",
+		toolBuckets, "source", "outcome")
 }
 
 func (m *Metrics) makeJournal() {
@@ -134,6 +138,12 @@ func (m *Metrics) FirstText(d time.Duration) { m.firstText.Observe(seconds(d)) }
 // an agent.UsageStatus, latency the time from sending to the end of the stream.
 func (m *Metrics) ModelCall(model, status string, latency time.Duration) {
 	m.modelCall.WithLabelValues(name(model), callStatuses.of(status)).Observe(seconds(latency))
+}
+
+// ToolCall records one call of a tool. Source is one of agent.Sources, outcome an
+// agent.ToolOutcome; a tool that there was not has no source.
+func (m *Metrics) ToolCall(source, outcome string, d time.Duration) {
+	m.toolCall.WithLabelValues(toolSources.of(source), toolOutcomes.of(outcome)).Observe(seconds(d))
 }
 
 // Tokens records the tokens of one model call; numbers below zero count as none.

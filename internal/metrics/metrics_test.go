@@ -25,6 +25,7 @@ func useAll(m *metrics.Metrics) {
 	m.TurnEnded("answered", "client", "")
 	m.FirstText(time.Millisecond)
 	m.ModelCall("demo", "ok", time.Second)
+	m.ToolCall("mcp", "success", time.Second)
 	m.Tokens("demo", 1, 1, false)
 	m.Cost("demo", 0.01)
 	m.Flush(3, time.Millisecond, false)
@@ -272,4 +273,35 @@ func TestEveryMethodMayBeCalledAtOnce(t *testing.T) {
 # TYPE belay_turns_running gauge
 belay_turns_running{door="client"} 0
 `, "belay_turns_running")
+}
+
+// TestToolCallsAreCountedByKnownWords: a model may call a tool by any name, and
+// a source may be named by anybody; neither makes a series.
+func TestToolCallsAreCountedByKnownWords(t *testing.T) {
+	t.Parallel()
+	reg := prometheus.NewPedanticRegistry()
+	m := metrics.New(reg)
+	for _, o := range []string{"success", "error", "aborted", "dropped", "unconfirmed"} {
+		m.ToolCall("sandbox", o, 300*time.Millisecond)
+	}
+	for _, source := range []string{"", "a name of a model's", "another"} {
+		m.ToolCall(source, "a new outcome", time.Millisecond)
+	}
+	out, err := testutil.GatherAndFormat(reg, expfmt.TypeTextPlain, "belay_tool_call_seconds")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`belay_tool_call_seconds_bucket{outcome="aborted",source="sandbox",le="0.25"} 0`,
+		`belay_tool_call_seconds_bucket{outcome="aborted",source="sandbox",le="0.5"} 1`,
+		`belay_tool_call_seconds_count{outcome="unconfirmed",source="sandbox"} 1`,
+		`belay_tool_call_seconds_count{outcome="other",source="other"} 3`,
+	} {
+		if !strings.Contains(string(out), want+"\n") {
+			t.Errorf("no line %q in\n%s", want, out)
+		}
+	}
+	if n := testutil.CollectAndCount(reg, "belay_tool_call_seconds"); n != 6 {
+		t.Errorf("%d series, want 6", n)
+	}
 }

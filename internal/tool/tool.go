@@ -142,7 +142,7 @@ func (b Toolbox) Open(ctx context.Context, session agent.Session, refs []agent.T
 // bind makes a source's tool the agent's: every tool has its arguments checked,
 // and a question, which a person answers anyway, is not asked for approval too.
 func bind(t agent.Tool, ref agent.ToolRef) agent.Tool {
-	t.Source = ref.Key
+	t.Kind, t.Source = ref.Source, ref.Key
 	if t.Check == nil {
 		t.Check = matching(t.Spec.Parameters)
 	}

@@ -37,6 +37,9 @@ type cluster struct {
 	conf  turn.Config
 	wg    sync.WaitGroup
 	lost  atomic.Int32 // legs that others closed
+
+	mu    sync.Mutex
+	calls []string // of tools, as the observers were told: kind and outcome
 }
 
 func run(t *testing.T, n int, f func(t *testing.T, c *cluster), conf ...func(*turn.Config)) {
@@ -44,9 +47,13 @@ func run(t *testing.T, n int, f func(t *testing.T, c *cluster), conf ...func(*tu
 		c := &cluster{t: t, mem: turntest.NewMemory(turntest.Times{}), model: turntest.NewModel(t)}
 		c.conf = turn.Config{
 			Store: c.mem, Hints: c.mem, Models: turntest.Models{"m": c.model},
-			Agents:   turntest.Agents{"a": {Model: "m"}, "tools": {Model: "m", Tools: []agent.ToolRef{{Source: "function", Key: "t"}}}},
-			Times:    turn.Times{Drain: time.Second},
-			Observer: turn.Observer{LegLost: func() { c.lost.Add(1) }},
+			Agents: turntest.Agents{"a": {Model: "m"}, "tools": {Model: "m", Tools: []agent.ToolRef{{Source: "function", Key: "t"}}}},
+			Times:  turn.Times{Drain: time.Second},
+			Observer: turn.Observer{LegLost: func() { c.lost.Add(1) }, ToolCall: func(kind string, o agent.ToolOutcome, _ time.Duration) {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				c.calls = append(c.calls, kind+" "+string(o))
+			}},
 		}
 		for _, f := range conf {
 			f(&c.conf)

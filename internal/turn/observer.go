@@ -33,7 +33,8 @@ type Observer struct {
 	TurnStarted func(d agent.Door)
 	TurnEnded   func(o agent.Outcome, d agent.Door)
 	ModelCall   func(u agent.Usage)
-	FirstText   func(d time.Duration) // from taking the slot to the first text
+	ToolCall    func(kind string, o agent.ToolOutcome, d time.Duration) // kind: agent.Tool.Kind
+	FirstText   func(d time.Duration)                                   // from taking the slot to the first text
 	Flush       func(rows int, d time.Duration, e error)
 	LegLost     func() // a leg of this node was closed by others
 	LegSwept    func() // this node closed a leg of a dead one
@@ -53,6 +54,9 @@ func (o Observer) withDefaults() Observer {
 	}
 	if o.ModelCall == nil {
 		o.ModelCall = func(agent.Usage) {}
+	}
+	if o.ToolCall == nil {
+		o.ToolCall = func(string, agent.ToolOutcome, time.Duration) {}
 	}
 	if o.FirstText == nil {
 		o.FirstText = func(time.Duration) {}

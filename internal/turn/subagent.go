@@ -47,7 +47,7 @@ func (r *run) addAgents(box toolbox) error {
 				Name: name, Parameters: json.RawMessage(askParameters),
 				Description: cmp.Or(ref.Agent.Description, "Asks the agent "+ref.Agent.Agent+" and returns its answer."),
 			},
-			Source: ref.Key, Abortable: true,
+			Kind: ref.Source, Source: ref.Key, Abortable: true,
 			Timeout: askTimeout(ref) + 2*r.e.times.ToolGrace, // its own comes first, and tells what was written
 		}
 		t.Asks = t.Asks.AsksBy(ref.Approval)

@@ -82,7 +82,7 @@ func (b toolbox) tool(c agent.Call) agent.Tool {
 		return t
 	}
 	if err := t.Check(c.Arguments); err != nil {
-		return agent.Tool{Source: t.Source, Abortable: true, Call: func(context.Context, []byte) (string, error) { return "", err }}
+		return agent.Tool{Kind: t.Kind, Source: t.Source, Abortable: true, Call: func(context.Context, []byte) (string, error) { return "", err }}
 	}
 	return t
 }
@@ -191,9 +191,19 @@ func (r *run) notStarted(jobs []*job, why error) {
 	}
 	for _, jb := range jobs {
 		jb.result = agent.ToolFinished{CallID: jb.call.ID, Name: jb.call.Name, Outcome: agent.ToolAborted, Output: textNotRun}
-		r.journal.emit(jb.result)
+		r.tell(jb)
 		r.finished(jb.result)
 	}
+}
+
+// tell makes it known what a call came to. What it was given and what it said
+// is in the journal alone.
+func (r *run) tell(jb *job) {
+	f := jb.result
+	r.journal.emit(f)
+	r.e.log.Info("tool ended", "session_id", r.lease.Session, "turn_id", r.lease.Turn, "call_id", f.CallID, "tool", f.Name,
+		"kind", jb.tool.Kind, "source", jb.tool.Source, "outcome", f.Outcome, "ms", f.DurationMS)
+	r.e.obs.ToolCall(jb.tool.Kind, f.Outcome, time.Duration(f.DurationMS)*time.Millisecond)
 }
 
 // runJob runs one call and tells what it came to; nothing where the turn ended
@@ -208,9 +218,7 @@ func (r *run) runJob(ctx context.Context, jb *job) {
 	f.Outcome, f.Output = judge(jb.tool, ctx.Err() != nil, out, err)
 	f.Child = jb.asking.ended()
 	jb.result = f
-	r.journal.emit(f)
-	r.e.log.Info("tool ended", "session_id", r.lease.Session, "turn_id", r.lease.Turn, "tool", f.Name, "source", jb.tool.Source,
-		"outcome", f.Outcome, "ms", f.DurationMS) // what it was given and what it said is in the journal alone
+	r.tell(jb)
 }
 
 // judge says how a call ended.
@@ -330,7 +338,7 @@ func (r *run) resume(ctx context.Context, box toolbox, h *history) error {
 			run = append(run, jb)
 			continue
 		}
-		r.journal.emit(jb.result)
+		r.tell(jb)
 		r.finished(jb.result)
 	}
 	if err := r.runJobs(ctx, run, nil); err != nil {

@@ -55,6 +55,9 @@ func oneCall(t *testing.T, tool *turntest.Tool, after func(c *cluster, tn agent.
 		if done := last(ev).Tools; len(done) != 1 || done[0].Outcome != f.Outcome {
 			t.Errorf("the end accounts for %+v, the result is %+v", done, f)
 		}
+		if want := []string{tool.Kind + " " + string(f.Outcome)}; !slices.Equal(c.calls, want) && tool.Spec.Name == "t" {
+			t.Errorf("the observer was told %q, want %q", c.calls, want)
+		}
 		time.Sleep(10 * time.Second) // one that was left behind ends
 	}, withTools(tool))
 	return f, calls

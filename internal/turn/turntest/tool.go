@@ -26,6 +26,7 @@ type Tool struct {
 func NewTool(name string, f func(ctx context.Context, arguments []byte) (string, error)) *Tool {
 	t := &Tool{Tool: agent.Tool{
 		Spec:      agent.ToolSpec{Name: name, Description: "scripted", Parameters: json.RawMessage(`{"type":"object"}`)},
+		Kind:      agent.SourceFunction,
 		Source:    "scripted",
 		Abortable: true,
 		Timeout:   agent.DefaultToolTimeout,
