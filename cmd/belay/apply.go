@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +30,7 @@ func applyCommand() *cobra.Command {
 				defer f.Close()
 				in, name = f, file
 			}
-			m, err := manifest.Parse(name, in, nil)
+			m, err := manifest.Read(name, in, manifest.Options{Open: beside(file)})
 			if err != nil {
 				return err
 			}
@@ -52,4 +54,15 @@ func applyCommand() *cobra.Command {
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "say what would change and change nothing")
 	must(c.MarkFlagRequired("file"))
 	return c
+}
+
+// beside opens files relative to the directory of a manifest, those of standard
+// input relative to the current one.
+func beside(file string) func(string) (io.ReadCloser, error) {
+	return func(name string) (io.ReadCloser, error) {
+		if !filepath.IsAbs(name) && file != "-" {
+			name = filepath.Join(filepath.Dir(file), name)
+		}
+		return os.Open(name)
+	}
 }

@@ -219,6 +219,48 @@ func TestApplyTellsToolsThatCannotBeUsed(t *testing.T) {
 	})
 }
 
+// A document is read from a file beside the manifest's, stored whole, and never
+// looked for by a node; what is wrong in it is told with the file's name.
+func TestApplyReadsADocumentFromAFile(t *testing.T) {
+	t.Parallel()
+	api := newOrders(t)
+	c := newCluster(t, 1, loopback)
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("agents.yaml", strings.Replace(fmt.Sprintf(ordersTool, api.URL, "s"), "document_url: "+api.URL+"/openapi.yaml",
+		"document_file: ./orders.yaml\n  base_url: "+api.URL+"/v1", 1))
+	apply := func() (string, error) {
+		return c.run("", []string{loopback}, "apply", "-f", filepath.Join(dir, "agents.yaml"))
+	}
+	const at = "agents.yaml: document 1, line 5, column 18: openapi.document_file: ./orders.yaml: "
+	if out, err := apply(); err == nil || !strings.Contains(out, at+"can't be opened: no such file or directory") {
+		t.Errorf("without the file: %v\n%s", err, out)
+	}
+	write("orders.yaml", "openapi: 3.1.0\npaths: {/orders: [}\n")
+	if out, err := apply(); err == nil || !strings.Contains(out, at+"can't be used: it is no OpenAPI document: ") || !strings.Contains(out, "line 2") {
+		t.Errorf("with a broken file: %v\n%s", err, out)
+	}
+	write("orders.yaml", ordersDocument)
+	for _, want := range []string{"created", "unchanged"} {
+		if out, err := apply(); err != nil || strings.Count(out, want) != 2 {
+			t.Fatalf("apply: %v\n%s", err, out)
+		}
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	s := c.stream(0, "clerk", "/tool get_order {\"id\": 7}", nil)
+	s.rest()
+	want(t, "the call", c.finished(0, s.conv), `[success {"id":7,"state":"shipped"}]`)
+	body := map[string]any{"key": "files", "source": "openapi", "openapi": map[string]any{"document_file": "/etc/passwd"}}
+	status, a := c.call(0, http.MethodPost, "/tools", body)
+	want(t, "a file by the API", fmt.Sprint(status, " ", a["error"].(map[string]any)["param"]), "400 openapi.document_file")
+}
+
 // shelf is one shared tool and its secret.
 type shelf struct{ tool agent.SharedTool }
 

@@ -134,10 +134,13 @@ func (v *checks) tool(prefix string, t ToolRef) {
 
 // OpenAPISource is an HTTP API: each operation of its document is a tool.
 type OpenAPISource struct {
-	Document    string    `json:"document,omitempty" yaml:"document,omitempty"`         // OpenAPI 3.0 or 3.1 itself, YAML or JSON
-	DocumentURL string    `json:"document_url,omitempty" yaml:"document_url,omitempty"` // where it is, in place of Document
-	BaseURL     string    `json:"base_url,omitempty" yaml:"base_url,omitempty"`         // what paths are below; default the document's first server
-	Auth        *ToolAuth `json:"auth,omitempty" yaml:"auth,omitempty"`                 // nil: none
+	Document    string `json:"document,omitempty" yaml:"document,omitempty"`         // OpenAPI 3.0 or 3.1 itself, YAML or JSON
+	DocumentURL string `json:"document_url,omitempty" yaml:"document_url,omitempty"` // where it is, in place of Document
+	// DocumentFile is a file that becomes Document where a manifest is read: a
+	// server opens no files that callers name.
+	DocumentFile string    `json:"-" yaml:"document_file,omitempty"`
+	BaseURL      string    `json:"base_url,omitempty" yaml:"base_url,omitempty"` // what paths are below; default the document's first server
+	Auth         *ToolAuth `json:"auth,omitempty" yaml:"auth,omitempty"`         // nil: none
 }
 
 func (v *checks) openapi(prefix string, s *OpenAPISource) {

@@ -3,6 +3,7 @@ package manifest
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -102,6 +103,7 @@ func (p *parser) tool(fields []field) {
 	before := len(p.errs)
 	v := reflect.ValueOf(&t).Elem()
 	p.structure(fields, "", v)
+	p.include(kindTool, t.Key, "openapi", t.OpenAPI)
 	p.once(kindTool, t.Key)
 	p.validate(v, func() error { return t.Validate("") })
 	if len(p.errs) == before {
@@ -115,6 +117,9 @@ func (p *parser) agent(fields []field) {
 	before := len(p.errs)
 	v := reflect.ValueOf(&d).Elem()
 	p.structure(fields, "", v)
+	for i, ref := range d.Config.Tools {
+		p.include(kindAgent, d.Key, fmt.Sprintf("config.tools[%d].openapi", i), ref.OpenAPI)
+	}
 	p.once(kindAgent, d.Key)
 	key := d.Key
 	p.validate(v, d.validate)

@@ -75,6 +75,7 @@ var ownBadFields = map[string]map[string]map[string]string{
 		"secret":                {"": noValue, "1": notText, "[]": "must be text, not a list"},
 		"openapi":               {"": noValue, "x": "must be a mapping, not text", "{}": "is required, or document_url", "{doc: x}": "unknown field"},
 		"openapi.document":      {"": noValue, "1": notText, "{}": "must be text, not a mapping", `""`: "is required, or document_url"},
+		"openapi.document_file": {"": noValue, "1": notText, "[a]": "must be text, not a list", "a.yaml": "give one of document, document_file and document_url"},
 		"openapi.document_url":  {"": noValue, "1": notText, "ftp://x": "must be an http or https URL", "x": "must be an http or https URL"},
 		"openapi.base_url":      {"": noValue, "1": notText, "x": "must be an http or https URL"},
 		"openapi.auth":          {"": noValue, "a": "must be a mapping, not text", "[]": "must be a mapping, not a list"},
@@ -86,6 +87,7 @@ var ownBadFields = map[string]map[string]map[string]string{
 	"agent": {
 		"config.tools[0].openapi":                          {"": noValue, "x": "must be a mapping, not text", "{}": "is required, or document_url", "{doc: x}": "unknown field"},
 		"config.tools[0].openapi.document":                 {"": noValue, "1": notText, "{}": "must be text, not a mapping", `""`: "is required, or document_url"},
+		"config.tools[0].openapi.document_file":            {"": noValue, "1": notText, "[a]": "must be text, not a list", "a.yaml": "give one of document, document_file and document_url"},
 		"config.tools[0].openapi.document_url":             {"": noValue, "1": notText, "ftp://x": "must be an http or https URL", "x": "must be an http or https URL"},
 		"config.tools[0].openapi.base_url":                 {"": noValue, "1": notText, "x": "must be an http or https URL"},
 		"config.tools[0].openapi.auth":                     {"": noValue, "a": "must be a mapping, not text", "[]": "must be a mapping, not a list"},

@@ -13,7 +13,7 @@
 //	key: orders           # agents name it: tools: [{source: openapi, key: orders}]
 //	source: openapi
 //	openapi:
-//	  document_url: https://orders.example.com/openapi.json
+//	  document_url: https://orders.example.com/openapi.json   # or document_file: orders.yaml
 //	  base_url: https://orders.example.com/v1
 //	  auth: {type: bearer, secret: orders}   # the secret of the tool orders
 //	secret: abc
@@ -64,21 +64,36 @@ type Manifest struct {
 
 	file   string
 	places map[string]place // of fields, by placeKey
+	// included are the files that fields were read from, by placeKey.
+	included map[string]string
 }
 
 func placeKey(kind, key, field string) string { return kind + " " + key + " " + field }
 
-// Parse reads a file of documents; name is what its errors call it. In text
-// values, ${NAME} is replaced for each NAME of vars and for no other; nil: none.
+// Parse is Read without files of its own.
+func Parse(name string, r io.Reader, vars map[string]string) (Manifest, error) {
+	return Read(name, r, Options{Vars: vars})
+}
+
+// Options are how Read reads.
+type Options struct {
+	// Vars are what ${NAME} in text values stands for; no other NAME is replaced.
+	Vars map[string]string
+	// Open opens a file that a document names, relative to that of the documents;
+	// nil: naming one is a fault.
+	Open func(name string) (io.ReadCloser, error)
+}
+
+// Read reads a file of documents; name is what its errors call it.
 //
 // Faults of the documents are returned all together as Errors. Any other error
 // is one of reading r.
-func Parse(name string, r io.Reader, vars map[string]string) (Manifest, error) {
+func Read(name string, r io.Reader, o Options) (Manifest, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxInput+1))
 	if err != nil {
 		return Manifest{}, fmt.Errorf("read %s: %w", name, err)
 	}
-	p := newParser(name, vars)
+	p := newParser(name, o)
 	switch at, what := unprintable(b); {
 	case len(b) > maxInput:
 		p.fault(place{}, "", "is larger than %d MB", maxInput>>20)
@@ -118,6 +133,7 @@ type place struct{ document, line, column int }
 // parser reads one file.
 type parser struct {
 	vars     *strings.Replacer
+	open     func(name string) (io.ReadCloser, error)
 	errs     Errors
 	left     int            // of maxExpanded
 	aliases  int            // that lead to what is being read
@@ -130,14 +146,14 @@ type parser struct {
 	bad      map[string]bool  // paths whose fault is told already
 }
 
-func newParser(name string, vars map[string]string) *parser {
+func newParser(name string, o Options) *parser {
 	var pairs []string
-	for k, v := range vars {
+	for k, v := range o.Vars {
 		pairs = append(pairs, "${"+k+"}", v)
 	}
 	return &parser{
-		vars: strings.NewReplacer(pairs...), left: maxExpanded, declared: map[string]int{},
-		out: Manifest{file: name, places: map[string]place{}},
+		vars: strings.NewReplacer(pairs...), open: o.Open, left: maxExpanded, declared: map[string]int{},
+		out: Manifest{file: name, places: map[string]place{}, included: map[string]string{}},
 	}
 }
 

@@ -152,6 +152,9 @@ func (r *references) secret(kind, key, prefix string, ref agent.ToolRef) {
 
 // fault is a fault of a thing that Parse had none with.
 func (m Manifest) fault(kind, key, field, message string) *Error {
+	if name, ok := m.included[placeKey(kind, key, field)]; ok {
+		field, message = field+"_file", name+": "+message
+	}
 	at, ok := m.places[placeKey(kind, key, field)]
 	for within := field; !ok && within != ""; {
 		within = parent(within)
