@@ -5,6 +5,10 @@ import (
 	"time"
 )
 
+// MaxToolOutput bounds what a model reads of one call, in bytes: what a tool
+// gives beyond it is cut, with a note that says how much.
+const MaxToolOutput = 80_000
+
 // Tool is something that a model may call, as an agent holds it.
 type Tool struct {
 	Spec      ToolSpec

@@ -236,14 +236,11 @@ func judge(t agent.Tool, stopped bool, out string, err error) (agent.ToolOutcome
 	return agent.ToolSuccess, cut(strings.ToValidUTF8(out, "\uFFFD"))
 }
 
-// maxOutput bounds what a model reads of one tool, in bytes.
-const maxOutput = 80_000
-
 func cut(s string) string {
-	if len(s) <= maxOutput {
+	if len(s) <= agent.MaxToolOutput {
 		return s
 	}
-	head := strings.ToValidUTF8(s[:maxOutput], "")
+	head := strings.ToValidUTF8(s[:agent.MaxToolOutput], "")
 	return fmt.Sprintf("%s\n[%d more bytes are not shown]", head, len(s)-len(head))
 }
 

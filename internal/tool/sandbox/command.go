@@ -36,9 +36,9 @@ type Result struct {
 	ExitCode  int    `json:"exit_code"`       // -1: it did not end normally; 128 and more in a shell's sense
 	TimedOut  bool   `json:"timed_out"`       // its time limit ended it
 	Canceled  bool   `json:"canceled"`        // a stop ended it
-	Truncated bool   `json:"truncated"`       // there was more output
+	Truncated bool   `json:"truncated"`       // there was more output than 1 MiB, or it was left before its end
 	Error     string `json:"error,omitempty"` // why else it was ended
-	Stderr    string `json:"stderr"`          // stdout and stderr share 1 MiB
+	Stderr    string `json:"stderr"`          // each is the head, with a note of how much more there was
 	Stdout    string `json:"stdout"`          // last: what cuts the result cuts here
 }
 

@@ -2,24 +2,29 @@ package sandbox
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/belayrun/belay/internal/agent"
 )
 
 const (
-	maxKept   = 1 << 20   // bytes of stdout and stderr together
-	maxShown  = 256 << 10 // bytes shown while the command runs
-	maxPiece  = 8 << 10   // bytes shown at once
+	maxWhole  = 1 << 20                    // bytes of stdout and stderr together that are not truncated
+	maxHead   = agent.MaxToolOutput - 2000 // bytes of JSON that a model reads of both, notes included
+	maxShown  = 256 << 10                  // bytes shown while the command runs
+	maxPiece  = 8 << 10                    // bytes shown at once
 	showEvery = 100 * time.Millisecond
 )
 
 const notShown = "\n[more output is not shown while it runs]\n"
 
 // output keeps the head of what a command prints, and shows it while it runs.
-// What is over its bounds is read and forgotten, so that the command goes on.
+// What is over its bounds is read and forgotten, so that the command goes on: a
+// flood costs no more memory than what a model will read of it.
 type output struct {
 	emit    func(string)
 	readers sync.WaitGroup
@@ -30,11 +35,12 @@ type output struct {
 	once    sync.Once
 
 	mu      sync.Mutex
-	kept    [2]bytes.Buffer // stdout, stderr
+	kept    [2]bytes.Buffer // stdout, stderr; each no more than can be read
+	printed [2]int          // bytes, kept or not
 	carry   [2][]byte       // the beginning of a character, not shown yet
-	pending []byte
-	shown   int // bytes that were made pending
-	cut     bool
+	pending [][]byte        // pieces that are to be shown
+	shown   int             // bytes that were made pending
+	left    bool            // a stream was left before its end
 }
 
 func newOutput(emit func(string)) *output {
@@ -67,22 +73,21 @@ func (o *output) ended(err error) {
 	if os.IsTimeout(err) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.cut = true
+		o.left = true
 	}
 }
 
 func (o *output) add(stream int, b []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	room := maxKept - o.kept[0].Len() - o.kept[1].Len()
-	if len(b) > room {
-		o.cut = true
-	}
-	o.kept[stream].Write(b[:min(room, len(b))])
+	o.printed[stream] += len(b)
+	o.kept[stream].Write(b[:min(maxHead-o.kept[stream].Len(), len(b))])
 	if o.emit == nil || o.shown > maxShown || len(b) == 0 {
 		return
 	}
-	b = append(o.carry[stream], b...)
+	if len(o.carry[stream]) > 0 {
+		b = append(o.carry[stream], b...)
+	}
 	whole := wholeRunes(b)
 	o.carry[stream] = bytes.Clone(b[whole:])
 	o.pend(b[:whole])
@@ -94,15 +99,34 @@ func (o *output) pend(b []byte) {
 		return
 	}
 	if room := maxShown - o.shown; len(b) > room {
-		o.pending = append(append(o.pending, b[:wholeRunes(b[:room])]...), notShown...)
+		o.queue(b[:wholeRunes(b[:room])])
+		o.queue([]byte(notShown))
 		o.shown = maxShown + 1
 	} else {
-		o.pending = append(o.pending, b...)
+		o.queue(b)
 		o.shown += len(b)
 	}
 	select {
 	case o.wake <- struct{}{}:
 	default:
+	}
+}
+
+// queue copies text into pieces; o.mu is held.
+func (o *output) queue(b []byte) {
+	for len(b) > 0 {
+		last := len(o.pending) - 1
+		if last < 0 || len(o.pending[last])+utf8.UTFMax > maxPiece {
+			o.pending, last = append(o.pending, make([]byte, 0, maxPiece)), last+1
+		}
+		n := min(maxPiece-len(o.pending[last]), len(b))
+		if n < len(b) {
+			if whole := wholeRunes(b[:n]); whole > 0 {
+				n = whole
+			}
+		}
+		o.pending[last] = append(o.pending[last], b[:n]...)
+		b = b[n:]
 	}
 }
 
@@ -149,12 +173,12 @@ func (o *output) show() {
 // piece emits one piece, and reports whether there is more.
 func (o *output) piece() bool {
 	o.mu.Lock()
-	n := len(o.pending)
-	if n > maxPiece {
-		n = wholeRunes(o.pending[:maxPiece])
+	var text string
+	if len(o.pending) > 0 {
+		text = string(o.pending[0])
+		o.pending[0] = nil
+		o.pending = o.pending[1:]
 	}
-	text := string(o.pending[:n])
-	o.pending = o.pending[n:]
 	more := len(o.pending) > 0
 	o.mu.Unlock()
 	if text != "" {
@@ -184,17 +208,51 @@ func (o *output) close(d time.Duration) {
 	o.shower.Wait()
 }
 
-// text returns what was kept, as text, and whether there was more.
+// text returns the head of both streams, as much as a model can read of them in
+// JSON, each with a note of how much more there was; and whether both together
+// were more than maxWhole, or were left before their end.
 func (o *output) text() (stdout, stderr string, truncated bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var out [2]string
-	for i := range o.kept {
-		b := o.kept[i].Bytes()
-		if o.cut {
-			b = b[:wholeRunes(b)]
-		}
-		out[i] = strings.ToValidUTF8(string(b), "\uFFFD")
+	out, errs := o.kept[0].Bytes(), o.kept[1].Bytes()
+	_, cost := within(out, maxHead)
+	e, spent := within(errs, max(maxHead/2, maxHead-cost))
+	n, _ := within(out, maxHead-spent)
+	return o.head(0, n), o.head(1, e), o.left || o.printed[0]+o.printed[1] > maxWhole
+}
+
+// head is the beginning of a stream, with a note of what follows it.
+func (o *output) head(stream, n int) string {
+	b := o.kept[stream].Bytes()[:n]
+	more := o.printed[stream] - n
+	if more > 0 || o.left {
+		b = b[:wholeRunes(b)]
 	}
-	return out[0], out[1], o.cut
+	text := strings.ToValidUTF8(string(b), "\uFFFD")
+	if more == 0 {
+		return text
+	}
+	return fmt.Sprintf("%s\n[%d more bytes are not shown]", text, o.printed[stream]-len(b))
+}
+
+// within returns how many bytes of a text make no more than limit in JSON, and
+// how many they make.
+func within(b []byte, limit int) (n, cost int) {
+	for n < len(b) {
+		r, size := utf8.DecodeRune(b[n:])
+		one := size
+		switch {
+		case r == utf8.RuneError && size == 1:
+			one = len("\uFFFD")
+		case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t':
+			one = len(`\n`)
+		case r < ' ' || r == '<' || r == '>' || r == '&' || r == 0x7f || r == '\u2028' || r == '\u2029':
+			one = len(`\u0000`)
+		}
+		if cost+one > limit {
+			break
+		}
+		n, cost = n+size, cost+one
+	}
+	return n, cost
 }

@@ -40,11 +40,37 @@ func gone(err error) bool {
 
 // readProc reads a process; gone tells an error that means there is none.
 func readProc(pid int) (proc, error) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	var buf [maxStat]byte
+	return readStat(pid, buf[:])
+}
+
+// maxStat is more than a line of /proc/PID/stat has.
+const maxStat = 2048
+
+// readStat is readProc with a buffer to read into: all processes are looked at
+// again and again while a command runs.
+func readStat(pid int, buf []byte) (proc, error) {
+	fd, err := whole(func() (int, error) {
+		return syscall.Open("/proc/"+strconv.Itoa(pid)+"/stat", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	})
 	if err != nil {
 		return proc{}, err
 	}
-	return parseStat(b)
+	defer syscall.Close(fd)
+	n, err := whole(func() (int, error) { return syscall.Read(fd, buf) })
+	if err != nil {
+		return proc{}, err
+	}
+	return parseStat(buf[:n])
+}
+
+// whole makes a system call until no signal cuts it short.
+func whole(call func() (int, error)) (int, error) {
+	for {
+		if n, err := call(); !errors.Is(err, syscall.EINTR) {
+			return n, err
+		}
+	}
 }
 
 // parseStat reads a line of /proc/PID/stat. The name in parentheses may hold
@@ -54,17 +80,28 @@ func parseStat(b []byte) (p proc, err error) {
 	if open < 0 || end < open {
 		return p, fmt.Errorf("not a process's status: %q", b)
 	}
-	f := strings.Fields(string(b[end+1:]))
-	if len(f) < 20 || len(f[0]) != 1 {
-		return p, fmt.Errorf("not a process's status: %q", b)
-	}
 	var errs [5]error
-	p.state = f[0][0]
-	p.pid, errs[0] = strconv.Atoi(strings.TrimSpace(string(b[:open])))
-	p.ppid, errs[1] = strconv.Atoi(f[1])
-	p.pgrp, errs[2] = strconv.Atoi(f[2])
-	p.session, errs[3] = strconv.Atoi(f[3])
-	p.start, errs[4] = strconv.ParseUint(f[19], 10, 64)
+	p.pid, errs[0] = strconv.Atoi(string(bytes.TrimSpace(b[:open])))
+	n := 0
+	for f := range bytes.FieldsSeq(b[end+1:]) {
+		switch n++; n {
+		case 1:
+			if len(f) == 1 {
+				p.state = f[0]
+			}
+		case 2:
+			p.ppid, errs[1] = strconv.Atoi(string(f))
+		case 3:
+			p.pgrp, errs[2] = strconv.Atoi(string(f))
+		case 4:
+			p.session, errs[3] = strconv.Atoi(string(f))
+		case 20:
+			p.start, errs[4] = strconv.ParseUint(string(f), 10, 64)
+		}
+	}
+	if n < 20 || p.state == 0 {
+		return proc{}, fmt.Errorf("not a process's status: %q", b)
+	}
 	return p, errors.Join(errs[:]...)
 }
 
@@ -79,12 +116,13 @@ func processes() (all []proc, unread int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	var buf [maxStat]byte
 	for _, n := range names {
 		pid, err := strconv.Atoi(n)
 		if err != nil {
 			continue
 		}
-		p, err := readProc(pid)
+		p, err := readStat(pid, buf[:])
 		switch {
 		case err == nil:
 			all = append(all, p)

@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"syscall"
@@ -72,7 +74,7 @@ func TestTextIsCutBetweenCharacters(t *testing.T) {
 	}
 	var shown strings.Builder
 	o := newOutput(func(s string) { shown.WriteString(s) })
-	whole := strings.Repeat("€", maxKept/2)
+	whole := strings.Repeat("€", maxWhole/2)
 	for i := 0; i < len(whole); i += 1000 {
 		o.add(0, []byte(whole[i:min(i+1000, len(whole))]))
 	}
@@ -82,7 +84,51 @@ func TestTextIsCutBetweenCharacters(t *testing.T) {
 	if !told || strings.Trim(text, "€") != "" || len(text) > maxShown {
 		t.Errorf("%d bytes were shown, told %v", len(text), told)
 	}
-	if out, _, cut := o.text(); !cut || strings.Trim(out, "€") != "" {
-		t.Errorf("%d bytes were kept, cut %v", len(out), cut)
+	out, _, truncated := o.text()
+	head, note, _ := strings.Cut(out, "\n")
+	if !truncated || strings.Trim(head, "€") != "" || note != fmt.Sprintf("[%d more bytes are not shown]", len(whole)-len(head)) {
+		t.Errorf("%d bytes were kept, truncated %v, %s", len(out), truncated, note)
+	}
+}
+
+// TestOutputIsCutToWhatAModelReads: whatever is printed, the JSON of both
+// streams is whole and no longer than what the engine would cut.
+func TestOutputIsCutToWhatAModelReads(t *testing.T) {
+	for name, x := range map[string]struct {
+		out, err  string
+		truncated bool
+	}{
+		"little":        {"out\n", "err\n", false},
+		"lines":         {strings.Repeat("y\n", 60_000), "", false},
+		"on both":       {strings.Repeat("y\n", 60_000), strings.Repeat("\x01", 60_000), false},
+		"much error":    {"out", strings.Repeat("e", 500_000), false},
+		"much text":     {strings.Repeat("o", 500_000), "err", false},
+		"no text":       {strings.Repeat("\xff<>&", 60_000), strings.Repeat("\u2028", 60_000), false},
+		"more than all": {strings.Repeat("o", 700_000), strings.Repeat("é", 350_000), true},
+	} {
+		o := newOutput(nil)
+		for i := 0; i < max(len(x.out), len(x.err)); i += 999 {
+			o.add(0, []byte(x.out[min(i, len(x.out)):min(i+999, len(x.out))]))
+			o.add(1, []byte(x.err[min(i, len(x.err)):min(i+999, len(x.err))]))
+		}
+		out, errs, truncated := o.text()
+		if truncated != x.truncated {
+			t.Errorf("%s: truncated %v", name, truncated)
+		}
+		b, err := json.Marshal(Result{Stdout: out, Stderr: errs})
+		if err != nil || len(b) > agent.MaxToolOutput {
+			t.Errorf("%s: %d bytes, %v", name, len(b), err)
+		}
+		for text, printed := range map[string]string{out: x.out, errs: x.err} {
+			i := strings.LastIndex(text, "\n[")
+			var more int
+			if n, _ := fmt.Sscanf(text[i+1:], "[%d more bytes are not shown]", &more); n == 0 {
+				i = len(text)
+			}
+			head := strings.ToValidUTF8(printed[:len(printed)-more], "\uFFFD")
+			if text[:i] != head || more > 0 && len(b) < agent.MaxToolOutput/2 {
+				t.Errorf("%s: a head of %d bytes, %d more of %d", name, i, more, len(printed))
+			}
+		}
 	}
 }

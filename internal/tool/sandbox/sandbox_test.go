@@ -267,8 +267,11 @@ func TestResultsSayHowACommandEnded(t *testing.T) {
 				t.Errorf("not text: %+v", r)
 			}
 			r := e.exec("head -c 700000 /dev/zero | tr '\\0' e >&2; sleep 0.2; head -c 700000 /dev/zero | tr '\\0' o; exit 3")
-			if len(r.Stderr) != 700000 || len(r.Stderr)+len(r.Stdout) != 1<<20 || !r.Truncated || r.ExitCode != 3 {
+			if n := noted(t, r.Stderr, "e"); n != 700000 || noted(t, r.Stdout, "o") != 700000 || !r.Truncated || r.ExitCode != 3 {
 				t.Errorf("1.4 MB: %d+%d truncated %v, exit code %d", len(r.Stdout), len(r.Stderr), r.Truncated, r.ExitCode)
+			}
+			if r := e.exec("head -c 200000 /dev/zero | tr '\\0' o"); noted(t, r.Stdout, "o") != 200000 || r.Truncated {
+				t.Errorf("200 kB: %d truncated %v", len(r.Stdout), r.Truncated)
 			}
 			var out sandbox.Result
 			if err := json.Unmarshal([]byte(e.call("exec", sandbox.Exec{Command: "echo a; sleep 300", TimeoutMS: new(200)})), &out); err != nil {
@@ -279,6 +282,17 @@ func TestResultsSayHowACommandEnded(t *testing.T) {
 			}
 		})
 	}
+}
+
+// noted is how much a command printed, as the head of it and its note say.
+func noted(t *testing.T, text, letter string) int {
+	t.Helper()
+	head, note, _ := strings.Cut(text, "\n")
+	var more int
+	if _, err := fmt.Sscanf(note, "[%d more bytes are not shown]", &more); err != nil || strings.Trim(head, letter) != "" || len(head) < 30_000 {
+		t.Errorf("a head of %d bytes, and %q", len(head), note)
+	}
+	return len(head) + more
 }
 
 func TestAStopThatComesTooLateChangesNothing(t *testing.T) {
