@@ -16,6 +16,7 @@ const (
 	maxWhole  = 1 << 20                    // bytes of stdout and stderr together that are not truncated
 	maxHead   = agent.MaxToolOutput - 2000 // bytes of JSON that a model reads of both, notes included
 	maxShown  = 256 << 10                  // bytes shown while the command runs
+	readSize  = 128 << 10                  // bytes of a flood that are read at once: fewer steps, each of which the runtime traces
 	maxPiece  = 8 << 10                    // bytes shown at once
 	showEvery = 100 * time.Millisecond
 )
@@ -51,11 +52,15 @@ func newOutput(emit func(string)) *output {
 func (o *output) read(stdout, stderr *os.File) {
 	o.files = [2]*os.File{stdout, stderr}
 	for i, f := range o.files {
+		widen(f, readSize)
 		o.readers.Go(func() {
-			buf := make([]byte, 32<<10)
+			buf := make([]byte, readSize/8)
 			for {
 				n, err := f.Read(buf)
 				o.add(i, buf[:n])
+				if n == len(buf) && n < readSize {
+					buf = make([]byte, readSize)
+				}
 				if err != nil {
 					o.ended(err)
 					return

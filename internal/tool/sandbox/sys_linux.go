@@ -44,3 +44,14 @@ func sealInherited() {
 		}
 	}
 }
+
+// fSetPipeSize is F_SETPIPE_SZ, which package syscall does not name.
+const fSetPipeSize = 1031
+
+// widen lets a pipe hold n bytes where the kernel allows it: a flood is then read
+// in fewer, larger steps.
+func widen(f *os.File, n int) {
+	if c, err := f.SyscallConn(); err == nil {
+		_ = c.Control(func(fd uintptr) { _, _, _ = syscall.Syscall(syscall.SYS_FCNTL, fd, fSetPipeSize, uintptr(n)) })
+	}
+}
