@@ -40,6 +40,8 @@ type link struct {
 	running sync.WaitGroup // calls; none begins once closing
 	once    sync.Once
 
+	watchers watchers // of calls' progress
+
 	listing chan struct{} // held by who asks for the list
 	changes atomic.Int64  // that the server has told of
 	tools   []*sdk.Tool
@@ -67,6 +69,8 @@ func (v *server) open(ctx context.Context) (*link, error) {
 		Capabilities:           &sdk.ClientCapabilities{},
 		MultiRoundTrip:         &sdk.MultiRoundTripOptions{Disabled: true}, // nobody is here to answer
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { l.changes.Add(1) },
+
+		ProgressNotificationHandler: l.watchers.heard,
 	})
 	session, err := connect(ctx, client, l.carrier)
 	if err != nil {
@@ -175,8 +179,9 @@ func (l *link) begin(ctx context.Context) (inner *request, done func(), err erro
 	}, nil
 }
 
-// call calls a tool and returns soon after ctx has ended, whatever the server does.
-func (l *link) call(ctx context.Context, name string, arguments []byte) (*sdk.CallToolResult, error) {
+// call calls a tool and returns soon after ctx has ended, whatever the server
+// does. What the server tells of its progress is given to emit; nil: nobody asks.
+func (l *link) call(ctx context.Context, name string, arguments []byte, emit func(string)) (*sdk.CallToolResult, error) {
 	inner, done, err := l.begin(ctx)
 	if err != nil {
 		return nil, err
@@ -186,9 +191,15 @@ func (l *link) call(ctx context.Context, name string, arguments []byte) (*sdk.Ca
 		err    error
 	}
 	answers := make(chan answer, 1)
+	params := &sdk.CallToolParams{Name: name, Arguments: json.RawMessage(arguments)}
+	if emit != nil {
+		token, over := l.watchers.watch(emit)
+		defer over()
+		params.SetProgressToken(token)
+	}
 	go func() {
 		defer done()
-		result, err := l.session.CallTool(inner, &sdk.CallToolParams{Name: name, Arguments: json.RawMessage(arguments)})
+		result, err := l.session.CallTool(inner, params)
 		if err != nil {
 			l.owe(inner)
 		}

@@ -92,7 +92,7 @@ func (v *server) list(ctx context.Context) ([]*sdk.Tool, error) {
 
 // call calls a tool. A call that the server refused because it knows the session
 // no more is sent again over a new one; no other is.
-func (v *server) call(ctx context.Context, name string, arguments []byte) (*sdk.CallToolResult, error) {
+func (v *server) call(ctx context.Context, name string, arguments []byte, emit func(string)) (*sdk.CallToolResult, error) {
 	v.calls.Add(1)
 	defer v.calls.Add(-1)
 	for again := false; ; again = true {
@@ -100,7 +100,7 @@ func (v *server) call(ctx context.Context, name string, arguments []byte) (*sdk.
 		if err != nil {
 			return nil, err
 		}
-		result, err := l.call(ctx, name, arguments)
+		result, err := l.call(ctx, name, arguments, emit)
 		if err == nil {
 			return result, nil
 		}

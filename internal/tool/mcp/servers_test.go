@@ -123,6 +123,22 @@ func newServer(path string, hears bool) *sdk.Server {
 		}
 		return text("waited"), nil, nil
 	})
+	type steps struct {
+		N    int    `json:"n"`
+		MS   int    `json:"ms"`
+		Says string `json:"says"`
+	}
+	sdk.AddTool(s, &sdk.Tool{Name: "steps"}, func(ctx context.Context, req *sdk.CallToolRequest, in steps) (*sdk.CallToolResult, any, error) {
+		token := req.Params.GetProgressToken()
+		for i := 1; i <= in.N && token != nil; i++ {
+			p := &sdk.ProgressNotificationParams{ProgressToken: token, Progress: float64(i), Total: float64(in.N), Message: in.Says}
+			if err := req.Session.NotifyProgress(ctx, p); err != nil {
+				return nil, nil, err
+			}
+			time.Sleep(time.Duration(in.MS) * time.Millisecond)
+		}
+		return text("stepped"), nil, nil
+	})
 	return s
 }
 

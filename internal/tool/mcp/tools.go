@@ -74,25 +74,27 @@ func (s *Source) tool(at place, name string, t *sdk.Tool) (agent.Tool, error) {
 	}
 	schema := resolve(parameters)
 	theirs := t.Name
+	stream := func(ctx context.Context, arguments []byte, emit func(string)) (string, error) {
+		arguments, err := check(schema, arguments)
+		if err != nil {
+			return "", err
+		}
+		server, err := s.server(at)
+		if err != nil {
+			return "", err
+		}
+		result, err := server.call(ctx, theirs, arguments, emit)
+		if err != nil {
+			return "", err
+		}
+		return text(result)
+	}
 	return agent.Tool{
 		Spec:      agent.ToolSpec{Name: name, Description: t.Description, Parameters: parameters},
 		Abortable: true,
 		Timeout:   agent.DefaultToolTimeout,
-		Call: func(ctx context.Context, arguments []byte) (string, error) {
-			arguments, err := check(schema, arguments)
-			if err != nil {
-				return "", err
-			}
-			server, err := s.server(at)
-			if err != nil {
-				return "", err
-			}
-			result, err := server.call(ctx, theirs, arguments)
-			if err != nil {
-				return "", err
-			}
-			return text(result)
-		},
+		Call:      func(ctx context.Context, arguments []byte) (string, error) { return stream(ctx, arguments, nil) },
+		Stream:    stream,
 	}, nil
 }
 

@@ -42,6 +42,14 @@ function tools() {
     }
     return text('waited');
   });
+  server.registerTool('steps', { inputSchema: { n: z.number(), ms: z.number(), says: z.string() } }, async ({ n, ms, says }, extra) => {
+    const progressToken = extra._meta?.progressToken;
+    for (let i = 1; i <= n && progressToken !== undefined; i++) {
+      await extra.sendNotification({ method: 'notifications/progress', params: { progressToken, progress: i, total: n, message: says } });
+      if (ms > 0) await sleep(ms);
+    }
+    return text('stepped');
+  });
   return server;
 }
 
