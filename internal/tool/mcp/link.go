@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -218,10 +219,20 @@ func (l *link) call(ctx context.Context, name string, arguments []byte, emit fun
 			return nil, errors.New(reason)
 		}
 	}
-	if a.err != nil && inner.refused.Load() {
+	if unsent(a.err) {
+		l.lost.Store(true) // before who watches the session has seen its end
+	}
+	if a.err != nil && inner.refused.Load() || unsent(a.err) {
 		return nil, fmt.Errorf("%w: %w", errRefused, a.err)
 	}
 	return a.result, a.err
+}
+
+// unsent reports whether a call failed before it was written: the connection had
+// closed. The SDK says so in words only; of a call that was under way it says
+// something else.
+func unsent(err error) bool {
+	return errors.Is(err, sdk.ErrConnectionClosed) && strings.Contains(err.Error(), "client is closing")
 }
 
 // owe counts a request that failed as one that the server is told of, if it was

@@ -48,6 +48,7 @@ func TestMain(m *testing.M) {
 // server may end before it has looked at the last one.
 func hear(path string, out *io.PipeWriter) {
 	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 8<<20)
 	for in.Scan() {
 		if strings.Contains(in.Text(), `"method":"notifications/`) {
 			write(path, json.RawMessage(in.Bytes()))
