@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,6 +48,9 @@ func (c *cluster) those(node int, conv, kind string) (out []map[string]any) {
 // has as many processes and was seen to print "ready".
 func (c *cluster) runShell(node int, line string, processes int) (s *stream, mark string) {
 	c.t.Helper()
+	if _, err := exec.LookPath("bwrap"); err != nil {
+		c.t.Fatal("this needs bubblewrap: run .ci/install test, or make test, which does")
+	}
 	mark = rand.Text()
 	s = c.stream(node, "shell", fmt.Sprintf(`/tool exec {"command":"echo ready; %s","env":{"MARK":%q},"timeout_ms":0}`, line, mark), nil)
 	s.until("response.mcp_call.in_progress")

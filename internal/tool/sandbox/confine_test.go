@@ -171,5 +171,5 @@ func TestItWorksForAnOrdinaryUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // all the other tests have done this already
 	}
-	asUser(t, &syscall.Credential{Uid: 12345, Gid: 12345}, "^(TestLimits|TestResultsSayHowACommandEnded|TestFiles.*|TestACommandSeesNothingOfTheNode)$")
+	asUser(t, &syscall.Credential{Uid: 12345, Gid: 12345}, "^(TestLimits|TestResultsSayHowACommandEnded|TestFiles.*|TestACommandSeesNothingOfTheNode|TestAnotherUsersProcessIsUnconfirmed)$")
 }

@@ -66,6 +66,27 @@ func TestWhatDoesNotEndIsUnconfirmed(t *testing.T) {
 	}
 }
 
+// A process that we may not signal lives, whatever was sent to it. Root may
+// signal all: TestItWorksForAnOrdinaryUser runs this as another.
+func TestAnotherUsersProcessIsUnconfirmed(t *testing.T) {
+	if os.Geteuid() == 0 {
+		return
+	}
+	root, err := readProc(os.Getppid()) // runs the tests as root
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := send(root.identity(), syscall.SIGURG); !errors.Is(err, syscall.EPERM) {
+		t.Fatalf("sent: %v", err)
+	}
+	tree := newTree("no-such-tag", identity{}, false)
+	tree.since = root.start
+	tree.seen[root.identity()] = true
+	if _, err := tree.end(true); !errors.Is(err, agent.ErrUnconfirmed) {
+		t.Errorf("err = %v", err)
+	}
+}
+
 func TestTextIsCutBetweenCharacters(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "a": 1, "a€": 4, "a\xe2": 1, "a\xe2\x82": 1, "a\xff": 2, "\x82\x82\x82\x82": 4, "a\xf0\x9f\x98": 1} {
 		if n := wholeRunes([]byte(text)); n != want {

@@ -29,6 +29,10 @@ func TestMain(m *testing.M) {
 		beNode(dir)
 		return
 	}
+	if _, err := exec.LookPath("bwrap"); err != nil {
+		fmt.Fprintln(os.Stderr, "these tests need bubblewrap: run .ci/install test, or make test, which does")
+		os.Exit(1)
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -158,6 +162,7 @@ var trees = map[string]struct {
 	"stopped":                       {"sleep 300 & kill -STOP $!; sleep 300; true", 3},
 	"deaf, stopped and in hiding":   {"setsid sh -c 'trap \"\" TERM; kill -STOP $$; sleep 300' & sleep 300; true", 3},
 	"many":                          {"for i in $(seq 50); do sleep 300 & done; wait", 51},
+	"a zombie":                      {"sleep 0.1 & exec sleep 300", 1},
 	"without the mark, by its tree": {"env -i sleep 300; true", 1},
 }
 
