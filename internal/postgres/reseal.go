@@ -22,6 +22,7 @@ type vault struct {
 var vaults = []vault{
 	{"model", listModelSecrets, updateModelSecret, modelContext},
 	{"tool", listToolSecrets, updateToolSecret, toolContext},
+	{"portal", listPortalSecrets, updatePortalSecret, func(_, slug string) string { return portalContext(slug) }},
 	{"agent", listDraftSecrets, updateDraftSecret, callbackContext},
 	{"version of agent", listVersionSecrets, updateVersionSecret, callbackContext},
 }
@@ -39,6 +40,13 @@ SELECT project_id, key, secret FROM tools WHERE secret IS NOT NULL`
 const updateToolSecret = `
 UPDATE tools SET secret = @new::bytea
 WHERE project_id = @a::text AND key = @b::text AND secret = @old::bytea`
+
+const listPortalSecrets = `
+SELECT project_id, slug, secret FROM portals WHERE secret IS NOT NULL`
+
+const updatePortalSecret = `
+UPDATE portals SET secret = @new::bytea
+WHERE project_id = @a::text AND slug = @b::text AND secret = @old::bytea`
 
 // Secrets within JSON are text; what a person wrote can't be taken for one: its
 // quotes are escaped.

@@ -63,12 +63,13 @@ func sums(list []postgres.SecretCount, err error) string {
 	return fmt.Sprint(n, " ", err)
 }
 
-// keepSecrets stores a secret of every kind: 5, one of an agent in three places.
+// keepSecrets stores a secret of every kind: 6, one of an agent in three places.
 func (b *bed) keepSecrets(s *postgres.Store) {
 	b.t.Helper()
 	m := agent.Model{Project: project, Key: "gpt", Model: "x", BaseURL: "http://x", APIKey: "of-model"}
 	b.check(s.PutModel(b.ctx, m))
 	b.check(s.PutTool(b.ctx, sharedTool("of-tool")))
+	b.check(s.PutPortal(b.ctx, agent.Portal{Project: project, Slug: "door", Agent: "a", Secret: "of-portal"}))
 	a := newAgent("a")
 	a.Draft.Execution.CallbackURL, a.Draft.Execution.CallbackSecret = "http://x", "of-agent \x00 é?>"
 	a.Draft.Instructions = `say "callback_secret":"sealed:AAAA"`
@@ -92,6 +93,9 @@ func (b *bed) secretsOpen(s *postgres.Store) {
 	if secret, err := s.Secret(b.ctx, project, "pets"); err != nil || secret != "of-tool" {
 		b.t.Errorf("tool: %q, %v", secret, err)
 	}
+	if secret, err := s.PortalSecret(b.ctx, "door"); err != nil || secret != "of-portal" {
+		b.t.Errorf("portal: %q, %v", secret, err)
+	}
 	for version := range 3 {
 		c, _, err := s.Resolve(b.ctx, project, "a", &version)
 		if err != nil || c.Execution.CallbackSecret != "of-agent \x00 é?>" || c.Instructions != `say "callback_secret":"sealed:AAAA"` {
@@ -106,15 +110,15 @@ func TestAllSecretsAreSealedAnew(t *testing.T) {
 	b.keepSecrets(b.keys("o"))
 	both := b.keys("no")
 	for _, step := range []struct{ what, got, want string }{
-		{"with the old key", sums(b.keys("o").Secrets(b.ctx)), "[5 0 0 0] <nil>"},
-		{"with both", sums(both.Secrets(b.ctx)), "[0 5 0 0] <nil>"},
-		{"with the new key", sums(b.keys("n").Secrets(b.ctx)), "[0 0 0 5] <nil>"},
-		{"without a key", sums(b.Secrets(b.ctx)), "[0 0 0 5] <nil>"},
-		{"sealed anew without the old key", sums(b.keys("n").Reseal(b.ctx)), "[0 0 0 5] <nil>"},
-		{"sealed anew", sums(both.Reseal(b.ctx)), "[5 0 5 0] <nil>"},
-		{"sealed anew again", sums(both.Reseal(b.ctx)), "[5 0 0 0] <nil>"},
-		{"with the new key alone", sums(b.keys("n").Secrets(b.ctx)), "[5 0 0 0] <nil>"},
-		{"with the old key alone", sums(b.keys("o").Secrets(b.ctx)), "[0 0 0 5] <nil>"},
+		{"with the old key", sums(b.keys("o").Secrets(b.ctx)), "[6 0 0 0] <nil>"},
+		{"with both", sums(both.Secrets(b.ctx)), "[0 6 0 0] <nil>"},
+		{"with the new key", sums(b.keys("n").Secrets(b.ctx)), "[0 0 0 6] <nil>"},
+		{"without a key", sums(b.Secrets(b.ctx)), "[0 0 0 6] <nil>"},
+		{"sealed anew without the old key", sums(b.keys("n").Reseal(b.ctx)), "[0 0 0 6] <nil>"},
+		{"sealed anew", sums(both.Reseal(b.ctx)), "[6 0 6 0] <nil>"},
+		{"sealed anew again", sums(both.Reseal(b.ctx)), "[6 0 0 0] <nil>"},
+		{"with the new key alone", sums(b.keys("n").Secrets(b.ctx)), "[6 0 0 0] <nil>"},
+		{"with the old key alone", sums(b.keys("o").Secrets(b.ctx)), "[0 0 0 6] <nil>"},
 	} {
 		if step.got != step.want {
 			t.Errorf("%s: %s, want %s", step.what, step.got, step.want)
@@ -139,7 +143,7 @@ func TestASecretThatIsReplacedMeanwhileIsKept(t *testing.T) {
 			b.check(old.PutTool(context.WithoutCancel(b.ctx), sharedTool("newer")))
 		}
 	}})
-	if got := sums(s.Reseal(b.ctx)); got != "[5 0 5 0] <nil>" {
+	if got := sums(s.Reseal(b.ctx)); got != "[6 0 6 0] <nil>" {
 		t.Errorf("sealed anew: %s", got)
 	}
 	if secret, err := b.keys("n").Secret(b.ctx, project, "pets"); err != nil || secret != "newer" {
@@ -155,7 +159,7 @@ func TestResealKnowsEveryPlaceOfSecrets(t *testing.T) {
 	b.keepSecrets(b.keys("o"))
 	_, err := b.keys("no").Reseal(b.ctx)
 	b.check(err)
-	plain := []string{"api_tokens.hash"}
+	plain := []string{"api_tokens.hash", "deliveries.body", "idempotency_keys.request"}
 	rows, err := b.raw.Query(b.ctx, `SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public' AND data_type = 'bytea'`)
 	b.check(err)
 	columns := map[string][2]string{}
