@@ -48,8 +48,8 @@ func TestADocumentIsReadFromItsFile(t *testing.T) {
 	if got := *m.Agents[0].Draft.Tools[0].OpenAPI; got != (agent.OpenAPISource{Document: "{}", BaseURL: "http://x"}) {
 		t.Errorf("agent: %+v", got)
 	}
-	err = m.CheckTools(func(agent.ToolRef) error {
-		return &agent.FieldError{Field: "openapi.document", Message: "can't be used: line 3"}
+	err = m.CheckTools(func(agent.ToolRef) ([]string, error) {
+		return nil, &agent.FieldError{Field: "openapi.document", Message: "can't be used: line 3"}
 	})
 	want := "f.yaml: document 1, line 4, column 26: openapi.document_file: ./orders.yaml: can't be used: line 3\n" +
 		"f.yaml: document 2, line 14, column 24: config.tools[0].openapi.document_file: sub/own.json: can't be used: line 3"
