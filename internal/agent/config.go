@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -71,6 +73,7 @@ const maxActionExpiry = 365 * 24 * 60 * 60
 // Overrides replace parts of an agent's Config for one turn. Nil keeps.
 type Overrides struct {
 	Instructions    *string
+	Additional      string // instructions after those
 	Temperature     *float64
 	TopP            *float64
 	MaxOutputTokens *int
@@ -81,6 +84,7 @@ func (o Overrides) Apply(c Config) Config {
 	if o.Instructions != nil {
 		c.Instructions = *o.Instructions
 	}
+	c.Instructions = JoinInstructions(c.Instructions, o.Additional)
 	if o.Temperature != nil {
 		c.Temperature = o.Temperature
 	}
@@ -91,6 +95,11 @@ func (o Overrides) Apply(c Config) Config {
 		c.MaxOutputTokens = *o.MaxOutputTokens
 	}
 	return c
+}
+
+// JoinInstructions puts instructions one after the other, a blank line between.
+func JoinInstructions(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n")
 }
 
 // Agent is a configured assistant: a draft, and the versions published of it.

@@ -32,7 +32,7 @@ const (
 type Event struct {
 	Session string
 	Seq     int64
-	Turn    string
+	Turn    string // or the posting: see Run
 	Body    Body
 	At      time.Time
 }
@@ -61,7 +61,8 @@ type TurnStarted struct {
 }
 
 // Message is a whole message: a person's, or what one model call produced. It
-// follows the deltas that streamed it and repeats their text exactly.
+// follows the deltas that streamed it and repeats their text exactly. One of
+// RoleSystem adds to the instructions of every turn after it.
 type Message struct {
 	Index      int    `json:"index"` // within the session, from 0
 	Role       Role   `json:"role"`

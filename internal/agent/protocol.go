@@ -9,7 +9,12 @@ type Begin struct {
 	Session Session
 	New     bool
 	Turn    Turn // ID, Agent, Version, Door, By, Background, Metadata, Spec; Parent and Depth for a child
+	// History is written before the turn, as what its session had before: roles
+	// and texts.
+	History []Prompt
 	Input   string
+	// NoInput: the turn has no message of its own, it answers what is there.
+	NoInput bool
 	// Node takes the slot running; empty: the turn is queued.
 	Node string
 	// NoSupersede refuses (BusyError, Waiting) where a turn waits for a
@@ -25,6 +30,15 @@ type Leg struct {
 	Seq     int64 // the last number used before Events
 	// Events are those that the taking transaction wrote, in order.
 	Events []Event
+}
+
+// Posting is messages that come to a session without a turn that answers them.
+type Posting struct {
+	ID       string // of NewPostID: the same one again is the same posting
+	Session  string
+	By       string
+	Door     Door
+	Messages []Prompt // roles and texts
 }
 
 // StopResult is what became of a stop once it is durable.

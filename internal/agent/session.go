@@ -10,7 +10,7 @@ import (
 type Session struct {
 	ID        string
 	Project   string
-	Agent     string // key
+	Agent     string // key; empty until its first turn
 	Owner     string // principal id
 	Door      Door
 	Title     string
@@ -33,7 +33,7 @@ type Turn struct {
 	Stop       *Stop // asked for, whether or not it has taken effect
 	Error      *Failure
 
-	FirstSeq   int64 // number of its first event in the journal: its user message, but see FirstWords
+	FirstSeq   int64 // number of its first event in the journal: its user message, or turn.started where it has none; see FirstWords
 	Index      int   // of the first message that its model writes
 	Background bool
 	Metadata   map[string]string
@@ -162,6 +162,7 @@ type SessionInfo struct {
 	Turn     string // in the slot, empty when idle
 	Last     Status // of its newest turn, empty when it has none
 	Reason   string // stop reason of its newest turn
+	Metadata map[string]string
 }
 
 // StateWord is the session's state in one word of the API: idle, queued,

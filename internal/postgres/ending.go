@@ -211,13 +211,14 @@ UPDATE turns SET status = @status::text, stop_reason = nullif(@reason::text, '')
     ended_at = CASE WHEN @status::text IN ('completed', 'incomplete', 'failed') THEN @now::timestamptz END
 WHERE id = @turn::text`
 
-// closeSlot comes after the events of the same closing: it counts the messages.
+// closeSlot comes after the events of the same closing: it counts the messages,
+// but for those that the turn began with.
 const closeSlot = `
 UPDATE run_slots SET
     state = CASE WHEN @waits::boolean THEN 'waiting' ELSE 'idle' END, turn_id = CASE WHEN @waits::boolean THEN turn_id END,
     node_id = NULL, fence = @fence::bigint, seq = @seq::bigint,
-    messages = greatest(messages, @messages::integer, @first::integer - 1 + (
-        SELECT count(*) FROM turns t JOIN events e ON e.session_id = t.session_id AND e.seq >= t.first_seq
+    messages = greatest(messages, @messages::integer, @first::integer + (
+        SELECT count(*) FROM turns t JOIN events e ON e.session_id = t.session_id AND e.seq >= t.first_seq + t.first_words
         WHERE t.id = @turn::text AND e.turn_id = t.id AND e.kind = 'message')),
     taken_at = NULL, queued_at = NULL, continues = false,
     stop_at = NULL, stop_by = NULL, stop_door = NULL, stop_node = NULL, stop_detail = NULL

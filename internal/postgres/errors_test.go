@@ -95,11 +95,11 @@ func TestTitlesAreOneShortLine(t *testing.T) {
 		"a\x00b":            "a\uFFFDb",
 		string([]byte{255}): "\uFFFD",
 	} {
-		if got := title(in); got != want {
+		if got := title(nil, in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
-	long := title(string(make([]rune, 0, 100)) + "äöü" + fmt.Sprintf("%0100d", 1))
+	long := title(nil, string(make([]rune, 0, 100))+"äöü"+fmt.Sprintf("%0100d", 1))
 	if n := len([]rune(long)); n != 80 {
 		t.Errorf("%d characters", n)
 	}

@@ -15,7 +15,7 @@ import (
 
 const selectSessions = `
 SELECT s.id, s.project_id, s.agent_key, s.owner, s.door, s.title, s.created_at, s.updated_at,
-    r.state, r.stop_at IS NOT NULL, coalesce(r.turn_id, ''), coalesce(t.status, ''), coalesce(t.stop_reason, '')
+    r.state, r.stop_at IS NOT NULL, coalesce(r.turn_id, ''), coalesce(t.status, ''), coalesce(t.stop_reason, ''), s.metadata
 FROM sessions s
 JOIN run_slots r ON r.session_id = s.id
 LEFT JOIN LATERAL (
@@ -24,7 +24,7 @@ LEFT JOIN LATERAL (
 
 func scanSession(row pgx.CollectableRow) (i agent.SessionInfo, err error) {
 	err = row.Scan(&i.ID, &i.Project, &i.Agent, &i.Owner, &i.Door, &i.Title, &i.CreatedAt, &i.UpdatedAt,
-		&i.State, &i.Stopping, &i.Turn, &i.Last, &i.Reason)
+		&i.State, &i.Stopping, &i.Turn, &i.Last, &i.Reason, &i.Metadata)
 	return i, err
 }
 

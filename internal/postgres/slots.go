@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -112,25 +113,26 @@ WITH clock AS MATERIALIZED (
     WHERE @node::text = '' OR EXISTS (SELECT FROM nodes WHERE id = @node::text AND dead_at IS NULL)
 ), session AS (
     INSERT INTO sessions (id, project_id, agent_key, owner, door, title, created_at, updated_at)
-    SELECT @session::text, @project::text, @of::text, @owner::text, @door::text, @title::text, coalesce(@created::timestamptz, now), now
+    SELECT @session::text, @project::text, coalesce(nullif(@of::text, ''), @agent::text), @owner::text, @door::text, @title::text, coalesce(@created::timestamptz, now), now
     FROM clock ON CONFLICT DO NOTHING
     RETURNING id, created_at, updated_at
 ), slot AS (
     INSERT INTO run_slots (session_id, state, turn_id, node_id, fence, depth, seq, messages, taken_at, queued_at)
-    SELECT id, CASE WHEN @node::text = '' THEN 'queued' ELSE 'running' END, @turn::text, nullif(@node::text, ''), 1, @depth::integer, 2, 1,
+    SELECT id, CASE WHEN @node::text = '' THEN 'queued' ELSE 'running' END, @turn::text, nullif(@node::text, ''), 1, @depth::integer,
+        @last::bigint, @index::integer,
         CASE WHEN @node::text <> '' THEN now END, CASE WHEN @node::text = '' THEN now END
     FROM session, clock
     RETURNING session_id, state, taken_at
 ), turn AS (
     INSERT INTO turns (id, session_id, agent_key, version, config, door, started_by, background, metadata, depth,
-        first_seq, message_index, status, created_at, started_at)
+        first_seq, first_words, message_index, status, created_at, started_at)
     SELECT @turn::text, session_id, @agent::text, @version::integer, @config::json, @door::text, @by::text, @background::boolean,
-        @metadata::json, @depth::integer, 1, 1, state, now, taken_at
+        @metadata::json, @depth::integer, @first::bigint, @own::integer, @index::integer, state, now, taken_at
     FROM slot, clock
 ), words AS (
     INSERT INTO events (session_id, seq, last_seq, turn_id, fence, kind, body, at)
-    SELECT s.session_id, e.seq, e.seq, @turn::text, 1, e.kind, e.body::json, now
-    FROM slot s, clock, (VALUES (1, 'message', @message::text), (2, 'turn.started', @started::text)) AS e (seq, kind, body)
+    SELECT s.session_id, e.seq, e.seq, e.turn_id, 1, e.kind, e.body::json, now
+    FROM slot s, clock, unnest(@seqs::bigint[], @turns::text[], @kinds::text[], @bodies::text[]) AS e (seq, turn_id, kind, body)
 )
 SELECT clock.now, session.created_at, session.updated_at, slot.taken_at FROM clock, session, slot`
 
@@ -142,7 +144,8 @@ func (s *Store) takeNew(ctx context.Context, b agent.Begin) (agent.Leg, bool, er
 		return agent.Leg{}, false, err
 	}
 	args := pgx.StrictNamedArgs{"project": b.Session.Project, "of": b.Session.Agent, "owner": b.Session.Owner, "created": nil}
-	for _, k := range []string{"session", "turn", "node", "agent", "version", "config", "door", "by", "background", "metadata", "depth", "message", "started", "title"} {
+	for _, k := range []string{"session", "turn", "node", "agent", "version", "config", "door", "by", "background", "metadata", "depth",
+		"first", "own", "last", "index", "seqs", "turns", "kinds", "bodies", "title"} {
 		args[k] = all[k]
 	}
 	if !b.Session.CreatedAt.IsZero() {
@@ -179,11 +182,12 @@ type taking struct {
 
 	hasSlot, hasParent, hasKnown bool
 
-	turn   agent.Turn // what is written
-	events []agent.Event
-	at     *time.Time // when it was taken running
-	taken  bool
-	first  *agent.Leg // the leg of an earlier take of the same turn
+	turn    agent.Turn // what is written
+	history []agent.Event
+	events  []agent.Event
+	at      *time.Time // when it was taken running
+	taken   bool
+	first   *agent.Leg // the leg of an earlier take of the same turn
 }
 
 func (t *taking) run(ctx context.Context) error {
@@ -210,7 +214,7 @@ func (t *taking) leg() agent.Leg {
 	t.turn.StartedAt = deref(t.at)
 	return agent.Leg{
 		Lease:   agent.Lease{Session: t.slot.session, Turn: t.turn.ID, Node: t.b.Node, Fence: t.slot.fence + 1},
-		Session: t.session, Turn: t.turn, Seq: t.slot.seq, Events: t.events,
+		Session: t.session, Turn: t.turn, Seq: t.turn.FirstSeq - 1, Events: t.events,
 	}
 }
 
@@ -278,7 +282,7 @@ func (t *taking) refused() error {
 	switch {
 	case !t.hasParent:
 		return fmt.Errorf("parent %s: %w", t.b.Turn.Parent, agent.ErrParentStopped)
-	case !t.hasSlot:
+	case !t.hasSlot, t.session.Agent != "" && t.b.Turn.Agent != "" && t.session.Agent != t.b.Turn.Agent:
 		return agent.ErrNotFound
 	case t.slot.state == agent.SlotIdle, t.slot.ownerless:
 		return nil
@@ -298,7 +302,7 @@ func (t *taking) again(ctx context.Context) error {
 	leg.Lease = agent.Lease{Session: leg.Session.ID, Turn: leg.Turn.ID, Node: t.b.Node, Fence: t.known}
 	leg.Seq = leg.Turn.FirstSeq - 1
 	leg.Events, err = readEvents(ctx, t.tx, eventsBetween, pgx.StrictNamedArgs{
-		"session": leg.Session.ID, "from": leg.Turn.FirstSeq, "to": leg.Turn.FirstSeq + 1, "fence": t.known,
+		"session": leg.Session.ID, "from": leg.Turn.FirstSeq, "to": leg.Turn.FirstSeq + int64(t.own()) - 1, "fence": t.known,
 	})
 	t.first, t.taken = &leg, true
 	return err
@@ -331,7 +335,7 @@ const takeSlot = `
 WITH taken AS (
     UPDATE run_slots SET
         state = CASE WHEN @node::text = '' THEN 'queued' ELSE 'running' END, turn_id = @turn::text, node_id = nullif(@node::text, ''),
-        fence = @fence::bigint, depth = @depth::integer, seq = @seq::bigint + 2, messages = @index::integer, continues = false,
+        fence = @fence::bigint, depth = @depth::integer, seq = @last::bigint, messages = @index::integer, continues = false,
         taken_at = CASE WHEN @node::text <> '' THEN clock_timestamp() END,
         queued_at = CASE WHEN @node::text = '' THEN clock_timestamp() END,
         stop_at = NULL, stop_by = NULL, stop_door = NULL, stop_node = NULL, stop_detail = NULL
@@ -340,19 +344,18 @@ WITH taken AS (
     RETURNING session_id, state, taken_at
 ), turn AS (
     INSERT INTO turns (id, session_id, agent_key, version, config, door, started_by, background, metadata, depth,
-        parent_session_id, parent_turn_id, parent_fence, first_seq, message_index, status, created_at, started_at)
+        parent_session_id, parent_turn_id, parent_fence, first_seq, first_words, message_index, status, created_at, started_at)
     SELECT @turn::text, session_id, @agent::text, @version::integer, @config::json, @door::text, @by::text, @background::boolean, @metadata::json,
-        @depth::integer, @parent_session::text, @parent_turn::text, @parent_fence::bigint, @seq::bigint + 1, @index::integer, state,
+        @depth::integer, @parent_session::text, @parent_turn::text, @parent_fence::bigint, @first::bigint, @own::integer, @index::integer, state,
         @now::timestamptz, taken_at
     FROM taken
 ), words AS (
     INSERT INTO events (session_id, seq, last_seq, turn_id, fence, kind, body, at)
-    SELECT t.session_id, e.seq, e.seq, @turn::text, @fence::bigint, e.kind, e.body::json, @now::timestamptz
-    FROM taken t, (VALUES
-        (@seq::bigint + 1, 'message', @message::text),
-        (@seq::bigint + 2, 'turn.started', @started::text)) AS e (seq, kind, body)
+    SELECT t.session_id, e.seq, e.seq, e.turn_id, @fence::bigint, e.kind, e.body::json, @now::timestamptz
+    FROM taken t, unnest(@seqs::bigint[], @turns::text[], @kinds::text[], @bodies::text[]) AS e (seq, turn_id, kind, body)
 ), session AS (
-    UPDATE sessions c SET updated_at = clock_timestamp(), title = CASE WHEN c.title = '' THEN @title::text ELSE c.title END
+    UPDATE sessions c SET updated_at = clock_timestamp(), title = CASE WHEN c.title = '' THEN @title::text ELSE c.title END,
+        agent_key = CASE WHEN c.agent_key = '' THEN @agent::text ELSE c.agent_key END
     FROM taken t WHERE c.id = t.session_id
     RETURNING c.title, c.updated_at
 )
@@ -386,37 +389,55 @@ func (t *taking) write(ctx context.Context) error {
 func (t *taking) words() {
 	t.turn = t.b.Turn
 	turn := &t.turn
-	turn.Session, turn.FirstSeq, turn.Index = t.slot.session, t.slot.seq+1, t.slot.messages+1
+	t.history = posted(t.slot, agent.HistoryID(turn.ID), t.b.History)
+	past := len(t.b.History)
+	turn.Session, turn.FirstSeq, turn.Index = t.slot.session, t.slot.seq+int64(past)+1, t.slot.messages+past+t.own()-1
 	turn.Status, turn.CreatedAt = agent.StatusQueued, t.slot.now
 	if t.b.Node != "" {
 		turn.Status = agent.StatusRunning
 	}
-	t.events = number(t.slot, turn.ID, t.slot.seq, []agent.Body{
+	if t.session.Agent == "" {
+		t.session.Agent = turn.Agent
+	}
+	bodies := []agent.Body{
 		agent.Message{Index: turn.Index - 1, Role: agent.RoleUser, Text: t.b.Input, Status: agent.StatusCompleted},
 		agent.TurnStarted{
 			Agent: turn.Agent, Version: turn.Version, Model: turn.Spec.Model, Door: turn.Door, By: turn.By,
 			Index: turn.Index, Background: turn.Background,
 		},
-	})
+	}
+	t.events = number(t.slot, turn.ID, turn.FirstSeq-1, bodies[len(bodies)-t.own():])
+}
+
+// own is how many events of its own the turn begins with.
+func (t *taking) own() int {
+	if t.b.NoInput {
+		return 1
+	}
+	return 2
 }
 
 func (t *taking) args() (pgx.StrictNamedArgs, error) {
 	turn := t.turn
-	rows, err := agent.Pack(t.events)
+	all := slices.Concat(t.history, t.events)
+	rows, err := agent.Pack(all)
 	if err != nil {
 		return nil, err
 	}
+	var c columns
+	c.add(0, rows)
 	config, err := json.Marshal(turn.Spec)
 	if err != nil {
 		return nil, fmt.Errorf("encode config: %w", err)
 	}
 	metadata, err := jsonOrNull(turn.Metadata, turn.Metadata == nil)
 	args := pgx.StrictNamedArgs{
-		"session": t.slot.session, "turn": turn.ID, "node": t.b.Node, "fence": t.slot.fence + 1, "seq": t.slot.seq,
+		"session": t.slot.session, "turn": turn.ID, "node": t.b.Node, "fence": t.slot.fence + 1,
 		"agent": turn.Agent, "version": turn.Version, "config": string(config), "door": turn.Door, "by": turn.By,
 		"background": turn.Background, "metadata": metadata, "depth": turn.Depth, "index": turn.Index,
 		"parent_session": nil, "parent_turn": nil, "parent_fence": nil,
-		"message": string(rows[0].Body), "started": string(rows[1].Body), "now": t.slot.now, "title": title(t.b.Input),
+		"first": turn.FirstSeq, "own": t.own(), "last": all[len(all)-1].Seq, "seqs": c.seq, "turns": c.turn, "kinds": c.kind, "bodies": c.body,
+		"now": t.slot.now, "title": title(t.b.History, t.b.Input),
 	}
 	if p := turn.Parent; p != nil {
 		args["parent_session"], args["parent_turn"], args["parent_fence"] = p.Session, p.Turn, p.Fence
@@ -436,8 +457,11 @@ func jsonOrNull(v any, null bool) (*string, error) {
 	return new(string(b)), nil
 }
 
-// title is a session's first message in one line of at most 80 characters.
-func title(input string) string {
+// title is a session's first user message in one line of at most 80 characters.
+func title(history []agent.Prompt, input string) string {
+	if i := slices.IndexFunc(history, func(p agent.Prompt) bool { return p.Role == agent.RoleUser }); i >= 0 {
+		input = history[i].Text
+	}
 	line := strings.Join(strings.FieldsFunc(clean(input), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 	if r := []rune(line); len(r) > 80 {
 		return string(r[:80])

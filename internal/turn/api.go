@@ -20,13 +20,23 @@ type Agents interface {
 type Submit struct {
 	Principal  agent.Principal
 	Door       agent.Door
-	Session    string // empty: a new one is made
-	Agent      string // key; must be the session's own agent where Session is given
-	Version    *int   // nil: the published one; 0: the draft
+	Session    string         // empty: a new one is made
+	Agent      string         // key; must be the session's own agent where Session is given and has one
+	Version    *int           // nil: the published one; 0: the draft
+	History    []agent.Prompt // written before the turn, as what the session had before: roles and texts
 	Input      string
+	NoInput    bool // the turn has no message of its own, it answers what is there
 	Overrides  agent.Overrides
 	Metadata   map[string]string
 	Background bool // queue it; any node runs it
+}
+
+// Post is messages for a session without a turn that answers them.
+type Post struct {
+	Principal agent.Principal
+	Door      agent.Door
+	Session   string
+	Messages  []agent.Prompt // roles and texts
 }
 
 // StopRequest asks for what runs in a session to be stopped.

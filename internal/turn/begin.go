@@ -26,24 +26,57 @@ func (e *Engine) Begin(ctx context.Context, s Submit) (agent.Turn, error) {
 	if err != nil {
 		return agent.Turn{}, err
 	}
+	return whenFree(ctx, e, func() (agent.Turn, error) { return e.take(ctx, b, s.Background) })
+}
+
+// Post writes messages into a session that nothing runs in, for a later turn to
+// answer. A turn that waits for a person is ended by them, as by any message; one
+// that is stopping is waited for, up to Times.WindDown. Errors as of Begin; after
+// agent.ErrUnavailable the messages may be there.
+func (e *Engine) Post(ctx context.Context, p Post) ([]agent.Event, error) {
+	f, err := e.findSession(ctx, p.Session)
+	if err == nil {
+		err = p.Principal.MayAct(f.Session)
+	}
+	if err != nil {
+		return nil, err
+	}
+	posting := agent.Posting{ID: agent.NewPostID(), Session: p.Session, By: p.Principal.ID, Door: p.Door, Messages: p.Messages}
+	events, err := whenFree(ctx, e, func() ([]agent.Event, error) { return e.post(ctx, posting) })
+	if err == nil {
+		poke(e.pokeFeed)
+		e.notify(agent.Hint{Kind: agent.HintEnd, Subject: p.Session})
+	}
+	return events, err
+}
+
+func (e *Engine) post(ctx context.Context, p agent.Posting) ([]agent.Event, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.times.Write)
+	defer cancel()
+	return retry(ctx, func() ([]agent.Event, error) { return e.store.Post(ctx, p) })
+}
+
+// whenFree calls f again while a stopping turn is in its way, for as long as one
+// may wind down.
+func whenFree[T any](ctx context.Context, e *Engine, f func() (T, error)) (T, error) {
 	wait, cancel := context.WithTimeout(ctx, e.times.WindDown)
 	defer cancel()
 	for {
-		t, err := e.take(ctx, b, s.Background)
+		v, err := f()
 		busy, ok := errors.AsType[*agent.BusyError](err)
 		if !ok || !busy.Stopping || wait.Err() != nil {
-			return t, err
+			return v, err
 		}
 		e.awaitFree(wait, busy)
 		if ctx.Err() != nil {
-			return agent.Turn{}, busy
+			return v, busy
 		}
 	}
 }
 
 // prepare checks rights and resolves what the turn runs.
 func (e *Engine) prepare(ctx context.Context, s Submit) (agent.Begin, error) {
-	b := agent.Begin{Input: s.Input}
+	b := agent.Begin{History: s.History, Input: s.Input, NoInput: s.NoInput}
 	if s.Session == "" {
 		b.New = true
 		b.Session = agent.Session{ID: agent.NewID(), Project: s.Principal.Project, Agent: s.Agent, Owner: s.Principal.ID, Door: s.Door}
@@ -56,6 +89,9 @@ func (e *Engine) prepare(ctx context.Context, s Submit) (agent.Begin, error) {
 			return b, err
 		}
 		b.Session = f.Session
+	}
+	if b.Session.Agent == "" {
+		b.Session.Agent = s.Agent
 	}
 	if s.Agent != "" && b.Session.Agent != s.Agent {
 		return b, agent.ErrNotFound

@@ -18,6 +18,7 @@ type history struct {
 	open    []agent.Call
 	started map[string]bool // calls whose start is stored
 	calls   int             // tool calls the turn has made
+	system  []string        // instructions that the session has of its own
 	ids     map[string]bool // of all calls in the prompts
 }
 
@@ -43,8 +44,8 @@ func (r *run) recall(ctx context.Context) (*history, error) {
 	}
 	r.countTurn(events)
 	h := repair(events, r.lease.Turn)
-	if r.turn.Spec.Instructions != "" {
-		h.prompts = append([]agent.Prompt{{Role: agent.RoleSystem, Text: r.turn.Spec.Instructions}}, h.prompts...)
+	if text := agent.JoinInstructions(append([]string{r.turn.Spec.Instructions}, h.system...)...); text != "" {
+		h.prompts = append([]agent.Prompt{{Role: agent.RoleSystem, Text: text}}, h.prompts...)
 	}
 	return h, nil
 }
@@ -117,6 +118,10 @@ func repair(events []agent.Event, turn string) *history {
 	for i, e := range events {
 		m, ok := e.Body.(agent.Message)
 		if !ok {
+			continue
+		}
+		if m.Role == agent.RoleSystem {
+			h.system = append(h.system, m.Text)
 			continue
 		}
 		calls := wholeCalls(m.Calls, h.ids)

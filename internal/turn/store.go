@@ -40,6 +40,15 @@ type Slots interface {
 	Settle(ctx context.Context, l agent.Lease, c agent.Closing) (agent.Closed, error)
 }
 
+// Poster writes messages that no turn answers yet.
+type Poster interface {
+	// Post writes them into a session whose slot nothing runs in, and returns
+	// their events. What waits in the slot is ended, superseded; what a dead node
+	// left there is settled first. agent.BusyError, agent.ErrNotFound. Posting
+	// again under the same id returns what the first call wrote.
+	Post(ctx context.Context, p agent.Posting) ([]agent.Event, error)
+}
+
 // Finder finds what runs.
 type Finder interface {
 	// Find returns the session's slot as it is; agent.ErrNotFound.
@@ -148,6 +157,7 @@ type Hints interface {
 type Store interface {
 	Nodes
 	Slots
+	Poster
 	Finder
 	Stops
 	Janitor

@@ -224,7 +224,7 @@ type Conversation struct {
 	Object string `json:"object"`
 	Id     string `json:"id"`
 
-	// Agent The agent's key.
+	// Agent The agent's key; empty: a thread that no run has answered yet.
 	Agent string `json:"agent"`
 
 	// Owner Who it belongs to: token:…, user:… or visitor:….
@@ -406,7 +406,9 @@ type Message struct {
 	Index int    `json:"index"`
 
 	// Seq Its number among the conversation's events.
-	Seq       int64        `json:"seq"`
+	Seq int64 `json:"seq"`
+
+	// RunId Empty: it came without a run, with the context of a conversation or posted to a thread.
 	RunId     string       `json:"run_id"`
 	Role      agent.Role   `json:"role"`
 	Content   string       `json:"content"`

@@ -91,7 +91,7 @@ func (d *door) listMessages(w http.ResponseWriter, r *http.Request) error {
 
 func messageOut(e agent.Event, m agent.Message) apigen.Message {
 	return apigen.Message{
-		Id: httpapi.MessageID(e.Session, m.Index), Index: m.Index, Seq: e.Seq, RunId: e.Turn, Role: m.Role, Content: m.Text,
+		Id: httpapi.MessageID(e.Session, m.Index), Index: m.Index, Seq: e.Seq, RunId: e.Run(), Role: m.Role, Content: m.Text,
 		Reasoning: m.Reasoning, Calls: m.Calls, Status: m.Status, StopReason: m.StopReason, Usage: m.Usage, CreatedAt: e.At.UTC(),
 	}
 }

@@ -14,7 +14,7 @@ import (
 func (m *Memory) Take(ctx context.Context, b agent.Begin) (agent.Leg, error) {
 	return call(ctx, m, "Take", func() (agent.Leg, error) {
 		if t := m.turns[b.Turn.ID]; t != nil {
-			return m.retake(t)
+			return m.retake(t, b)
 		}
 		if err := m.parentRuns(b.Turn.Parent); err != nil {
 			return agent.Leg{}, err
@@ -35,14 +35,16 @@ func (m *Memory) Take(ctx context.Context, b agent.Begin) (agent.Leg, error) {
 
 // retake answers a take that was made already. Where the leg is over since, its
 // lease says so at the first look.
-func (m *Memory) retake(t *memTurn) (agent.Leg, error) {
+func (m *Memory) retake(t *memTurn, b agent.Begin) (agent.Leg, error) {
 	s := m.sessions[t.Session]
 	leg := agent.Leg{
 		Lease:   agent.Lease{Session: s.ID, Turn: t.ID, Node: t.tookNode, Fence: t.took},
 		Session: s.Session, Turn: m.readTurn(t), Seq: t.FirstSeq - 1,
 	}
 	var err error
-	leg.Events, err = s.events(func(r memRow) bool { return r.Seq == t.FirstSeq || r.Seq == t.FirstSeq+1 })
+	leg.Events, err = s.events(func(r memRow) bool {
+		return r.Seq == t.FirstSeq || r.Seq == t.FirstSeq+1 && !b.NoInput
+	})
 	return leg, err
 }
 
@@ -70,6 +72,8 @@ func (m *Memory) takeable(b agent.Begin) (*memSession, error) {
 			s.CreatedAt = now()
 		}
 		s.UpdatedAt = s.CreatedAt
+	case s.Agent != "" && b.Turn.Agent != "" && s.Agent != b.Turn.Agent:
+		return nil, fmt.Errorf("session %s: %w", b.Session.ID, agent.ErrNotFound)
 	case s.slot.state == agent.SlotIdle, m.ownerless(s), s.slot.state == agent.SlotWaiting && !b.NoSupersede:
 	default:
 		return nil, &agent.BusyError{
@@ -105,14 +109,24 @@ func (m *Memory) take(s *memSession, b agent.Begin) (agent.Leg, error) {
 	m.sessions[s.ID] = s
 	at := now()
 	t := &memTurn{Turn: b.Turn, took: s.slot.fence + 1, tookNode: b.Node}
-	t.Session, t.FirstSeq, t.Index = s.ID, s.slot.seq+1, s.slot.messages+1
+	s.Agent = cmp.Or(s.Agent, b.Turn.Agent)
+	s.slot.fence = t.took
+	if _, err := s.post(agent.HistoryID(t.ID), b.History); err != nil {
+		return agent.Leg{}, err
+	}
+	t.Session, t.FirstSeq, t.Index = s.ID, s.slot.seq+1, s.slot.messages
+	var bodies []agent.Body
+	if !b.NoInput {
+		bodies = append(bodies, agent.Message{Index: t.Index, Role: agent.RoleUser, Text: b.Input, Status: agent.StatusCompleted})
+		t.Index++
+	}
 	t.Status, t.CreatedAt = agent.StatusQueued, at
 	t.Metadata = maps.Clone(b.Turn.Metadata)
 	if t.Parent != nil {
 		t.Parent = new(*b.Turn.Parent)
 	}
 	sl := &s.slot
-	sl.state, sl.turn, sl.node, sl.fence, sl.depth, sl.stop = agent.SlotQueued, t.ID, b.Node, t.took, t.Depth, nil
+	sl.state, sl.turn, sl.node, sl.depth, sl.stop = agent.SlotQueued, t.ID, b.Node, t.Depth, nil
 	sl.queued, sl.goesOn = m.arrival(), false
 	if b.Node != "" {
 		sl.state, sl.taken = agent.SlotRunning, at
@@ -120,16 +134,46 @@ func (m *Memory) take(s *memSession, b agent.Begin) (agent.Leg, error) {
 	}
 	m.turns[t.ID] = t
 	leg := agent.Leg{Seq: sl.seq}
-	leg.Events = numbered(s.ID, t.ID, sl.seq,
-		agent.Message{Index: sl.messages, Role: agent.RoleUser, Text: b.Input, Status: agent.StatusCompleted},
-		agent.TurnStarted{
-			Agent: t.Agent, Version: t.Version, Model: t.Spec.Model, Door: t.Door, By: t.By,
-			Index: t.Index, Background: t.Background,
-		})
+	leg.Events = numbered(s.ID, t.ID, sl.seq, append(bodies, agent.TurnStarted{
+		Agent: t.Agent, Version: t.Version, Model: t.Spec.Model, Door: t.Door, By: t.By,
+		Index: t.Index, Background: t.Background,
+	})...)
 	err := s.write(leg.Events)
 	s.UpdatedAt = at
 	leg.Lease, leg.Session, leg.Turn = s.lease(), s.Session, m.readTurn(t)
 	return leg, err
+}
+
+// Post implements turn.Poster.
+func (m *Memory) Post(ctx context.Context, p agent.Posting) ([]agent.Event, error) {
+	return call(ctx, m, "Post", func() ([]agent.Event, error) {
+		b := agent.Begin{Session: agent.Session{ID: p.Session}, Turn: agent.Turn{By: p.By, Door: p.Door}}
+		s := m.sessions[p.Session]
+		if s == nil {
+			return nil, fmt.Errorf("session %s: %w", p.Session, agent.ErrNotFound)
+		}
+		before, err := s.events(func(r memRow) bool { return r.Turn == p.ID })
+		if err != nil || len(before) > 0 {
+			return before, err
+		}
+		if _, err := m.takeable(b); err != nil {
+			return nil, err
+		}
+		if err := m.vacate(s, b); err != nil {
+			return nil, err
+		}
+		return s.post(p.ID, p.Messages)
+	})
+}
+
+// post writes messages that no turn writes.
+func (s *memSession) post(id string, messages []agent.Prompt) ([]agent.Event, error) {
+	bodies := make([]agent.Body, len(messages))
+	for i, m := range messages {
+		bodies[i] = agent.Message{Index: s.slot.messages + i, Role: m.Role, Text: m.Text, Status: agent.StatusCompleted}
+	}
+	events := numbered(s.ID, id, s.slot.seq, bodies...)
+	return events, s.write(events)
 }
 
 // Claim implements turn.Slots.

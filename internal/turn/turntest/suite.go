@@ -47,7 +47,7 @@ type storeCase struct {
 // than it may take.
 func RunStore(t *testing.T, open func(t *testing.T, times Times) Harness) {
 	cases := slices.Concat(
-		takeCases(), claimCases(), writeCases(), stopCases(), stopRaceCases(), settleCases(), actionCases(),
+		takeCases(), postCases(), claimCases(), writeCases(), stopCases(), stopRaceCases(), settleCases(), actionCases(),
 		decideCases(), leftCases(), expireCases(), deadCases(), reconcileCases(), treeCases(), nodeCases(), readCases(), hintCases(),
 	)
 	shared := open(t, ShortTimes())
