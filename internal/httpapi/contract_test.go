@@ -10,6 +10,7 @@ import (
 
 	"github.com/belayrun/belay/internal/access"
 	"github.com/belayrun/belay/internal/httpapi"
+	"github.com/belayrun/belay/internal/httpapi/chat"
 	"github.com/belayrun/belay/internal/httpapi/client"
 	"github.com/belayrun/belay/internal/httpapi/httpapitest"
 	"github.com/belayrun/belay/internal/httpapi/portal"
@@ -28,6 +29,8 @@ var (
 	_ portal.Engine    = (*turn.Engine)(nil)
 	_ portal.Store     = (*postgres.Store)(nil)
 	_ portal.Visitors  = (*access.Visitors)(nil)
+	_ chat.Engine      = (*turn.Engine)(nil)
+	_ chat.Sessions    = (*postgres.Store)(nil)
 )
 
 func TestTheDocumentsAreValid(t *testing.T) {

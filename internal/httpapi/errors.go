@@ -147,13 +147,14 @@ func busy(e *agent.BusyError) *Error {
 	return out
 }
 
-func (e *Error) body() apigen.ErrorBody {
-	return apigen.ErrorBody{
+// Document is the error as a client reads it.
+func (e *Error) Document() apigen.Error {
+	return apigen.Error{Error: apigen.ErrorBody{
 		Type: e.Code, Code: e.Code, Message: e.Message, Param: optional(e.Param),
 		ConversationId: optional(e.Fields.Conversation), RunId: optional(e.Fields.Run),
 		Permission: optional(e.Fields.Permission), State: optional(e.Fields.State),
 		Told: e.Fields.Told, SideEffectsPossible: e.Fields.SideEffects, Retryable: e.Fields.Retryable,
-	}
+	}}
 }
 
 func optional(s string) *string {
@@ -178,5 +179,5 @@ func (e *Error) write(w http.ResponseWriter) error {
 	if e.Status == http.StatusRequestEntityTooLarge || e.Status == http.StatusRequestTimeout {
 		h.Set("Connection", "close")
 	}
-	return WriteJSON(w, e.Status, apigen.Error{Error: e.body()})
+	return WriteJSON(w, e.Status, e.Document())
 }

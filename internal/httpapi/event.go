@@ -32,7 +32,7 @@ func AppendEvent(dst []byte, e agent.Event) ([]byte, error) {
 	dst = append(dst, `,"type":"`...)
 	dst = append(dst, e.Kind()...)
 	dst = append(dst, `","run_id":`...)
-	dst = AppendString(dst, e.Turn)
+	dst = AppendString(dst, e.Run())
 	dst = append(dst, `,"created_at":"`...)
 	dst = appendTime(dst, e.At)
 	dst = append(dst, `","data":`...)

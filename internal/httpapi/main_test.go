@@ -21,6 +21,7 @@ import (
 
 	"github.com/belayrun/belay/internal/agent"
 	"github.com/belayrun/belay/internal/httpapi"
+	"github.com/belayrun/belay/internal/httpapi/chat"
 	"github.com/belayrun/belay/internal/httpapi/client"
 	"github.com/belayrun/belay/internal/httpapi/httpapitest"
 	"github.com/belayrun/belay/internal/httpapi/responses"
@@ -45,7 +46,8 @@ type site struct {
 func routes(w *httpapitest.World, s httpapi.Streams) []httpapi.Route {
 	return slices.Concat(
 		client.Routes(client.Config{Engine: w, Store: w, Tools: w, Streams: s}),
-		responses.Routes(responses.Config{Engine: w, Ceiling: w, Store: w, Streams: s}))
+		responses.Routes(responses.Config{Engine: w, Ceiling: w, Store: w, Streams: s}),
+		chat.Routes(chat.Config{Engine: w, Ceiling: w, Store: w, Streams: s}))
 }
 
 func newSite(t *testing.T, change ...func(*httpapi.Config)) *site {

@@ -219,6 +219,91 @@ type Call = agent.Call
 // CallUsage The account of the model call that produced a message.
 type CallUsage = agent.Usage
 
+// ChatAnswer defines model for ChatAnswer.
+type ChatAnswer struct {
+	Role    string    `json:"role"`
+	Content string    `json:"content"`
+	Refusal *struct{} `json:"refusal"`
+}
+
+// ChatChoice defines model for ChatChoice.
+type ChatChoice struct {
+	Index        int        `json:"index"`
+	Message      ChatAnswer `json:"message"`
+	Logprobs     *struct{}  `json:"logprobs"`
+	FinishReason string     `json:"finish_reason"`
+}
+
+// ChatChunk defines model for ChatChunk.
+type ChatChunk struct {
+	// Id chatcmpl-{run_id}, in all chunks of a stream
+	Id             string            `json:"id"`
+	Object         string            `json:"object"`
+	Created        int64             `json:"created"`
+	Model          string            `json:"model"`
+	ConversationId string            `json:"conversation_id"`
+	Choices        []ChatChunkChoice `json:"choices"`
+	Usage          *ChatUsage        `json:"usage,omitempty"`
+
+	// StopReason Why a turn ended early.
+	StopReason      string           `json:"stop_reason,omitempty,omitzero"`
+	StopDetail      string           `json:"stop_detail,omitempty,omitzero"`
+	RequiredActions []RequiredAction `json:"required_actions,omitempty"`
+}
+
+// ChatChunkChoice defines model for ChatChunkChoice.
+type ChatChunkChoice struct {
+	Index        int               `json:"index"`
+	Delta        ChatDelta         `json:"delta"`
+	FinishReason *ChatFinishReason `json:"finish_reason"`
+}
+
+// ChatCompletion defines model for ChatCompletion.
+type ChatCompletion struct {
+	Id             string       `json:"id"`
+	Object         string       `json:"object"`
+	Created        int64        `json:"created"`
+	Model          string       `json:"model"`
+	ConversationId string       `json:"conversation_id"`
+	Choices        []ChatChoice `json:"choices"`
+	Usage          ChatUsage    `json:"usage"`
+
+	// StopReason Why a turn ended early.
+	StopReason      string           `json:"stop_reason,omitempty,omitzero"`
+	StopDetail      string           `json:"stop_detail,omitempty,omitzero"`
+	RequiredActions []RequiredAction `json:"required_actions,omitempty"`
+}
+
+// ChatDelta defines model for ChatDelta.
+type ChatDelta struct {
+	Role    string  `json:"role,omitempty,omitzero"`
+	Content *string `json:"content,omitempty"`
+}
+
+// ChatEvent defines model for ChatEvent.
+type ChatEvent = json.RawMessage
+
+// ChatFinishReason defines model for ChatFinishReason.
+type ChatFinishReason = string
+
+// ChatMessage Of a list that goes with a conversation_id only the last user message is looked at.
+type ChatMessage = json.RawMessage
+
+// ChatRequest defines model for ChatRequest.
+type ChatRequest = json.RawMessage
+
+// ChatUsage defines model for ChatUsage.
+type ChatUsage struct {
+	PromptTokens            int64                    `json:"prompt_tokens"`
+	CompletionTokens        int64                    `json:"completion_tokens"`
+	TotalTokens             int64                    `json:"total_tokens"`
+	PromptTokensDetails     InputTokensDetailsOfChat `json:"prompt_tokens_details"`
+	CompletionTokensDetails OutputTokensDetails      `json:"completion_tokens_details"`
+
+	// Estimated A provider sent no figures for some of it.
+	Estimated bool `json:"estimated,omitempty,omitzero"`
+}
+
 // Conversation defines model for Conversation.
 type Conversation struct {
 	Object string `json:"object"`
@@ -358,6 +443,11 @@ type InputTokensDetails struct {
 	CachedTokens     int64 `json:"cached_tokens"`
 }
 
+// InputTokensDetailsOfChat defines model for InputTokensDetailsOfChat.
+type InputTokensDetailsOfChat struct {
+	CachedTokens int64 `json:"cached_tokens"`
+}
+
 // ItemEvent defines model for ItemEvent.
 type ItemEvent = json.RawMessage
 
@@ -441,6 +531,9 @@ type MessageList struct {
 	Data    []Message `json:"data"`
 	HasMore bool      `json:"has_more"`
 }
+
+// Metadata defines model for Metadata.
+type Metadata = map[string]string
 
 // Model defines model for Model.
 type Model struct {
@@ -901,6 +994,9 @@ type UpdateAgentJSONRequestBody = AgentPatch
 
 // PublishAgentJSONRequestBody defines body for PublishAgent for application/json ContentType.
 type PublishAgentJSONRequestBody = Empty
+
+// CreateChatCompletionJSONRequestBody defines body for CreateChatCompletion for application/json ContentType.
+type CreateChatCompletionJSONRequestBody = ChatRequest
 
 // CreateResponseJSONRequestBody defines body for CreateResponse for application/json ContentType.
 type CreateResponseJSONRequestBody = ResponseRequest

@@ -41,7 +41,7 @@ var contracts = []struct {
 }{
 	{Prefix, api.Client, map[string]string{
 		"/agents/conversations/{id}/events": "Event", "/responses": "ResponseEvent",
-		"/agents/responses": "ResponseEvent", "/responses/{id}": "ResponseEvent",
+		"/agents/responses": "ResponseEvent", "/responses/{id}": "ResponseEvent", "/chat/completions": "ChatEvent",
 	}},
 	{"/api/portal/v1", api.Portal, map[string]string{"/{slug}/conversations/{id}/events": "Event"}},
 }
@@ -238,7 +238,13 @@ func (o *Oracle) check(doc *Document, r *http.Request, res *http.Response, route
 	}
 }
 
+// done is the last data line of the dialects that end their streams with a word.
+const done = "[DONE]"
+
 func (o *Oracle) line(path string, schema *jsonschema.Schema, line []byte) {
+	if string(line) == done && path != "/responses" && path != "/agents/responses" {
+		return
+	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
 	if err == nil {
 		err = schema.Validate(v)

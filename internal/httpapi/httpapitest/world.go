@@ -221,21 +221,37 @@ func (w *World) begin(s turn.Submit) (agent.Turn, error) {
 	if sess.turn != "" {
 		return agent.Turn{}, &agent.BusyError{Session: sess.ID, Turn: sess.turn}
 	}
+	w.post(sess, s.History)
 	version := a.Published
 	if s.Version != nil {
 		version = *s.Version
 	}
+	index := sess.index + 1
+	if s.NoInput {
+		index--
+	}
 	t := agent.Turn{
 		ID: w.id("7a"), Session: sess.ID, Agent: s.Agent, Version: version, Door: s.Door, By: s.Principal.ID,
-		Status: agent.StatusRunning, FirstSeq: int64(len(sess.events) + 1), Index: sess.index + 1,
+		Status: agent.StatusRunning, FirstSeq: int64(len(sess.events) + 1), Index: index,
 		Metadata: s.Metadata, Spec: s.Overrides.Apply(a.Draft), CreatedAt: Epoch, StartedAt: Epoch,
 	}
 	sess.turn, sess.state = t.ID, agent.SlotRunning
 	w.turns[t.ID] = &t
-	w.append(&t,
-		agent.Message{Index: sess.index, Role: agent.RoleUser, Text: s.Input, Status: agent.StatusCompleted},
-		agent.TurnStarted{Agent: s.Agent, Version: version, Model: a.Draft.Model, Door: s.Door, By: s.Principal.ID, Index: t.Index})
+	if !s.NoInput {
+		w.append(&t, agent.Message{Index: sess.index, Role: agent.RoleUser, Text: s.Input, Status: agent.StatusCompleted})
+	}
+	w.append(&t, agent.TurnStarted{Agent: s.Agent, Version: version, Model: a.Draft.Model, Door: s.Door, By: s.Principal.ID, Index: t.Index})
 	return t, nil
+}
+
+// post writes messages that no turn writes.
+func (w *World) post(s *session, messages []agent.Prompt) []agent.Event {
+	from := len(s.events)
+	for _, m := range messages {
+		w.append(&agent.Turn{ID: agent.HistoryID(s.ID), Session: s.ID},
+			agent.Message{Index: s.index, Role: m.Role, Text: m.Text, Status: agent.StatusCompleted})
+	}
+	return slices.Clone(s.events[from:])
 }
 
 // Follow yields a session's events above after, and waits for more.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/belayrun/belay/internal/agent"
+	"github.com/belayrun/belay/internal/httpapi"
 	"github.com/belayrun/belay/internal/httpapi/apigen"
 )
 
@@ -35,7 +36,7 @@ type renderer struct {
 	thoughts int                   // its reasoning items so far
 	asked    map[string]agent.Call // that have no result yet
 	calls    map[string]*item      // running
-	actions  []apigen.RequiredAction
+	actions  httpapi.OpenActions
 	used     agent.Tokens // by the messages so far
 
 	out []byte // what a Step appends to
@@ -94,10 +95,8 @@ func (r *renderer) step(e agent.Event) error {
 		return err
 	case agent.ToolFinished:
 		return r.finishCall(b)
-	case agent.ActionRequested:
-		r.actions = append(r.actions, apigen.RequiredAction{Id: b.ActionID, Type: b.Type, CallId: b.CallID, Name: b.Name, Arguments: orNull(b.Arguments)})
-	case agent.ActionDecided:
-		r.decided(b.ActionID)
+	case agent.ActionRequested, agent.ActionDecided:
+		r.actions.See(b)
 	case agent.TurnPaused:
 		r.paused = true
 		return r.closeAll()
@@ -117,15 +116,6 @@ func (r *renderer) start(b agent.TurnStarted) error {
 		return err
 	}
 	return r.lifecycle("response.in_progress", false)
-}
-
-func (r *renderer) decided(action string) {
-	for i, a := range r.actions {
-		if a.Id == action {
-			r.actions = append(r.actions[:i:i], r.actions[i+1:]...)
-			return
-		}
-	}
 }
 
 // message takes a whole message for what it is: deltas that the journal no

@@ -71,7 +71,7 @@ func (q *request) check() error {
 	if err := q.checkFormat(); err != nil {
 		return err
 	}
-	return q.checkMetadata()
+	return httpapi.CheckMetadata(q.Metadata)
 }
 
 func outside(f *float64, most float64) bool { return f != nil && (*f < 0 || *f > most) }
@@ -86,18 +86,6 @@ func (q *request) checkFormat() error {
 	}
 	if format["type"] != "text" || len(format) > 1 {
 		return httpapi.Invalid("text.format", `must be {"type": "text"}`)
-	}
-	return nil
-}
-
-func (q *request) checkMetadata() error {
-	if len(q.Metadata) > 16 {
-		return httpapi.Invalid("metadata", "must have 16 entries at most")
-	}
-	for k, v := range q.Metadata {
-		if k == "" || len(k) > 64 || len(v) > 512 {
-			return httpapi.Invalid("metadata", "must have names of 1 to 64 bytes and values of 512 bytes at most")
-		}
 	}
 	return nil
 }
