@@ -127,7 +127,9 @@ func TestTranscriptOfRefusedChatCompletions(t *testing.T) {
 	s.do("owner", "POST", chatPath, `{"messages":`+hello+`}`)
 	s.do("owner", "POST", chatPath, `{"model":"nobody","messages":`+hello+`}`)
 	s.do("owner", "POST", chatPath, `{"model":"support","version":9,"messages":`+hello+`}`)
-	in := func(id string) string { return `{"model":"support","conversation_id":"` + id + `","messages":` + hello + `}` }
+	in := func(id string) string {
+		return `{"model":"support","conversation_id":"` + id + `","messages":` + hello + `}`
+	}
 	s.do("owner", "POST", chatPath, in("nothing"))
 	s.do("foreign", "POST", chatPath, in(session1))
 	s.do("other", "POST", chatPath, in(session1))

@@ -145,6 +145,7 @@ type message struct {
 	Reasoning        json.RawMessage `json:"reasoning"`
 	ReasoningContent json.RawMessage `json:"reasoning_content"`
 	ID               json.RawMessage `json:"id"`
+	ToolCallID       json.RawMessage `json:"tool_call_id"`
 }
 
 type part struct {
