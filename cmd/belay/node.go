@@ -18,6 +18,7 @@ import (
 	"github.com/belayrun/belay/internal/access"
 	"github.com/belayrun/belay/internal/agent"
 	"github.com/belayrun/belay/internal/httpapi"
+	"github.com/belayrun/belay/internal/httpapi/assistants"
 	"github.com/belayrun/belay/internal/httpapi/chat"
 	"github.com/belayrun/belay/internal/httpapi/client"
 	"github.com/belayrun/belay/internal/httpapi/portal"
@@ -100,6 +101,7 @@ func (n *node) handler(reg *prometheus.Registry, m *metrics.Metrics, ping time.D
 	routes := client.Routes(client.Config{Engine: n.engine, Store: n.store, Tools: n.tools, Streams: streams})
 	routes = append(routes, responses.Routes(responses.Config{Engine: n.engine, Ceiling: n.engine, Store: n.store, Streams: streams})...)
 	routes = append(routes, chat.Routes(chat.Config{Engine: n.engine, Ceiling: n.engine, Store: n.store, Streams: streams})...)
+	routes = append(routes, assistants.Routes(assistants.Config{Engine: n.engine, Ceiling: n.engine, Store: n.store, Streams: streams})...)
 	return httpapi.New(httpapi.Config{
 		Auth:         access.New(access.Config{Lookup: n.store}),
 		InvalidToken: access.ErrInvalidToken,

@@ -76,7 +76,8 @@ type Overrides struct {
 	Additional      string // instructions after those
 	Temperature     *float64
 	TopP            *float64
-	MaxOutputTokens *int
+	MaxOutputTokens *int // of each model call
+	MaxTotalTokens  *int // of output, by all model calls together; the agent's own limit holds too
 }
 
 // Apply returns the Config with the overrides in it.
@@ -93,6 +94,9 @@ func (o Overrides) Apply(c Config) Config {
 	}
 	if o.MaxOutputTokens != nil {
 		c.MaxOutputTokens = *o.MaxOutputTokens
+	}
+	if most := o.MaxTotalTokens; most != nil && (c.Limits.MaxTotalOutputTokens == 0 || int64(*most) < c.Limits.MaxTotalOutputTokens) {
+		c.Limits.MaxTotalOutputTokens = int64(*most)
 	}
 	return c
 }

@@ -14,6 +14,7 @@ type Session struct {
 	Owner     string // principal id
 	Door      Door
 	Title     string
+	Metadata  map[string]string // what its owner notes about it; read with the session alone, not with its turns
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -162,7 +163,6 @@ type SessionInfo struct {
 	Turn     string // in the slot, empty when idle
 	Last     Status // of its newest turn, empty when it has none
 	Reason   string // stop reason of its newest turn
-	Metadata map[string]string
 }
 
 // StateWord is the session's state in one word of the API: idle, queued,

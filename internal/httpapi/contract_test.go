@@ -10,6 +10,7 @@ import (
 
 	"github.com/belayrun/belay/internal/access"
 	"github.com/belayrun/belay/internal/httpapi"
+	"github.com/belayrun/belay/internal/httpapi/assistants"
 	"github.com/belayrun/belay/internal/httpapi/chat"
 	"github.com/belayrun/belay/internal/httpapi/client"
 	"github.com/belayrun/belay/internal/httpapi/httpapitest"
@@ -21,16 +22,18 @@ import (
 
 // The real things fit the doors.
 var (
-	_ client.Engine    = (*turn.Engine)(nil)
-	_ client.Store     = (*postgres.Store)(nil)
-	_ responses.Engine = (*turn.Engine)(nil)
-	_ httpapi.Ceiling  = (*turn.Engine)(nil)
-	_ responses.Store  = (*postgres.Store)(nil)
-	_ portal.Engine    = (*turn.Engine)(nil)
-	_ portal.Store     = (*postgres.Store)(nil)
-	_ portal.Visitors  = (*access.Visitors)(nil)
-	_ chat.Engine      = (*turn.Engine)(nil)
-	_ chat.Sessions    = (*postgres.Store)(nil)
+	_ client.Engine     = (*turn.Engine)(nil)
+	_ client.Store      = (*postgres.Store)(nil)
+	_ responses.Engine  = (*turn.Engine)(nil)
+	_ httpapi.Ceiling   = (*turn.Engine)(nil)
+	_ responses.Store   = (*postgres.Store)(nil)
+	_ portal.Engine     = (*turn.Engine)(nil)
+	_ portal.Store      = (*postgres.Store)(nil)
+	_ portal.Visitors   = (*access.Visitors)(nil)
+	_ assistants.Engine = (*turn.Engine)(nil)
+	_ assistants.Store  = (*postgres.Store)(nil)
+	_ chat.Engine       = (*turn.Engine)(nil)
+	_ chat.Sessions     = (*postgres.Store)(nil)
 )
 
 func TestTheDocumentsAreValid(t *testing.T) {

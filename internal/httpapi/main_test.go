@@ -21,6 +21,7 @@ import (
 
 	"github.com/belayrun/belay/internal/agent"
 	"github.com/belayrun/belay/internal/httpapi"
+	"github.com/belayrun/belay/internal/httpapi/assistants"
 	"github.com/belayrun/belay/internal/httpapi/chat"
 	"github.com/belayrun/belay/internal/httpapi/client"
 	"github.com/belayrun/belay/internal/httpapi/httpapitest"
@@ -47,7 +48,8 @@ func routes(w *httpapitest.World, s httpapi.Streams) []httpapi.Route {
 	return slices.Concat(
 		client.Routes(client.Config{Engine: w, Store: w, Tools: w, Streams: s}),
 		responses.Routes(responses.Config{Engine: w, Ceiling: w, Store: w, Streams: s}),
-		chat.Routes(chat.Config{Engine: w, Ceiling: w, Store: w, Streams: s}))
+		chat.Routes(chat.Config{Engine: w, Ceiling: w, Store: w, Streams: s}),
+		assistants.Routes(assistants.Config{Engine: w, Ceiling: w, Store: w, Streams: s}))
 }
 
 func newSite(t *testing.T, change ...func(*httpapi.Config)) *site {

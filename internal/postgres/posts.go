@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -81,36 +82,22 @@ func (t *taking) post(ctx context.Context, p agent.Posting) ([]agent.Event, erro
 	return events, nil
 }
 
-const insertSession = `
-INSERT INTO sessions (id, project_id, agent_key, owner, door, title, metadata)
-VALUES (@session::text, @project::text, @agent::text, @owner::text, @door::text, @title::text, @metadata::json)
-ON CONFLICT DO NOTHING`
-
-// CreateSession makes a session with messages in it and no turn yet. One that is
-// there already is left as it is.
-func (s *Store) CreateSession(ctx context.Context, x agent.Session, metadata map[string]string, messages []agent.Prompt) error {
-	kept, err := jsonOrNull(metadata, metadata == nil)
-	if err != nil {
-		return wrap("create session", err)
-	}
-	return wrap("create session", s.inTx(ctx, s.pool, func(tx *txn) error {
-		tag, err := tx.Exec(ctx, insertSession, pgx.StrictNamedArgs{
-			"session": x.ID, "project": x.Project, "agent": clean(x.Agent), "owner": x.Owner, "door": x.Door,
-			"title": title(messages, ""), "metadata": kept,
-		})
-		if err != nil || tag.RowsAffected() == 0 {
+// CreateSession makes a session with messages in it and no turn yet, under a new
+// id where it has none, and returns it. One that is there already is left as it is.
+func (s *Store) CreateSession(ctx context.Context, x agent.Session, messages []agent.Prompt) (agent.SessionInfo, error) {
+	x.ID = cmp.Or(x.ID, agent.NewID())
+	err := s.inTx(ctx, s.pool, func(tx *txn) error {
+		t := taking{tx: tx, b: agent.Begin{Session: x, New: true}}
+		if err := t.lock(ctx); err != nil || t.slot.seq > 0 || len(messages) == 0 {
 			return refused(err)
 		}
-		if _, err := tx.Exec(ctx, makeSlot, pgx.StrictNamedArgs{"id": x.ID}); err != nil {
-			return err
-		}
-		t := taking{tx: tx, b: agent.Begin{Session: x}}
-		if err := t.lock(ctx); err != nil || len(messages) == 0 {
-			return err
-		}
-		_, err = t.post(ctx, agent.Posting{ID: agent.HistoryID(x.ID), Session: x.ID, Messages: messages})
+		_, err := t.post(ctx, agent.Posting{ID: agent.HistoryID(x.ID), Session: x.ID, Messages: messages})
 		return err
-	}))
+	})
+	if err != nil {
+		return agent.SessionInfo{}, wrap("create session", err)
+	}
+	return s.Session(ctx, x.ID)
 }
 
 const setMetadata = `

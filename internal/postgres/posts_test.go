@@ -13,9 +13,11 @@ import (
 
 func (b *bed) thread(messages ...agent.Prompt) agent.Session {
 	b.t.Helper()
-	s := agent.Session{ID: agent.NewID(), Project: turntest.DefaultProject, Owner: "token:ann", Door: agent.DoorAssistants}
-	for range 2 { // a reply that was lost
-		b.check(b.CreateSession(b.ctx, s, map[string]string{"a": "ä"}, messages))
+	s := agent.Session{Project: turntest.DefaultProject, Owner: "token:ann", Door: agent.DoorAssistants, Metadata: map[string]string{"a": "ä"}}
+	for range 2 { // once more after a reply that was lost
+		info, err := b.CreateSession(b.ctx, s, messages)
+		b.check(err)
+		s = info.Session
 	}
 	return s
 }

@@ -112,8 +112,9 @@ WITH clock AS MATERIALIZED (
     SELECT clock_timestamp() AS now
     WHERE @node::text = '' OR EXISTS (SELECT FROM nodes WHERE id = @node::text AND dead_at IS NULL)
 ), session AS (
-    INSERT INTO sessions (id, project_id, agent_key, owner, door, title, created_at, updated_at)
-    SELECT @session::text, @project::text, coalesce(nullif(@of::text, ''), @agent::text), @owner::text, @door::text, @title::text, coalesce(@created::timestamptz, now), now
+    INSERT INTO sessions (id, project_id, agent_key, owner, door, title, metadata, created_at, updated_at)
+    SELECT @session::text, @project::text, coalesce(nullif(@of::text, ''), @agent::text), @owner::text, @door::text, @title::text, @noted::json,
+        coalesce(@created::timestamptz, now), now
     FROM clock ON CONFLICT DO NOTHING
     RETURNING id, created_at, updated_at
 ), slot AS (
@@ -143,7 +144,11 @@ func (s *Store) takeNew(ctx context.Context, b agent.Begin) (agent.Leg, bool, er
 	if err != nil {
 		return agent.Leg{}, false, err
 	}
-	args := pgx.StrictNamedArgs{"project": b.Session.Project, "of": b.Session.Agent, "owner": b.Session.Owner, "created": nil}
+	noted, err := jsonOrNull(b.Session.Metadata, b.Session.Metadata == nil)
+	if err != nil {
+		return agent.Leg{}, false, err
+	}
+	args := pgx.StrictNamedArgs{"project": b.Session.Project, "of": b.Session.Agent, "owner": b.Session.Owner, "noted": noted, "created": nil}
 	for _, k := range []string{"session", "turn", "node", "agent", "version", "config", "door", "by", "background", "metadata", "depth",
 		"first", "own", "last", "index", "seqs", "turns", "kinds", "bodies", "title"} {
 		args[k] = all[k]
@@ -219,8 +224,9 @@ func (t *taking) leg() agent.Leg {
 }
 
 const makeSession = `
-INSERT INTO sessions (id, project_id, agent_key, owner, door, title, created_at)
-VALUES (@id::text, @project::text, @agent::text, @owner::text, @door::text, @title::text, coalesce(@created::timestamptz, clock_timestamp()))
+INSERT INTO sessions (id, project_id, agent_key, owner, door, title, metadata, created_at)
+VALUES (@id::text, @project::text, @agent::text, @owner::text, @door::text, @title::text, @noted::json,
+    coalesce(@created::timestamptz, clock_timestamp()))
 ON CONFLICT DO NOTHING`
 
 const makeSlot = `
@@ -248,19 +254,32 @@ WHERE t.id = @turn::text AND t.session_id = @session::text`
 const countOpen = `
 SELECT count(*) FROM actions WHERE session_id = @session::text AND state = 'open'`
 
+// queueSession makes a session and its slot, unless they are there.
+func queueSession(batch *pgx.Batch, c agent.Session) error {
+	noted, err := jsonOrNull(c.Metadata, c.Metadata == nil)
+	if err != nil {
+		return err
+	}
+	var created *time.Time
+	if !c.CreatedAt.IsZero() {
+		created = &c.CreatedAt
+	}
+	batch.Queue(makeSession, pgx.StrictNamedArgs{
+		"id": c.ID, "project": c.Project, "agent": clean(c.Agent), "owner": c.Owner, "door": c.Door, "title": clean(c.Title), "noted": noted,
+		"created": created,
+	})
+	batch.Queue(makeSlot, pgx.StrictNamedArgs{"id": c.ID})
+	return nil
+}
+
 // lock makes the session where it is new, and locks parent and slot.
 func (t *taking) lock(ctx context.Context) error {
 	var batch pgx.Batch
 	c := t.b.Session
 	if t.b.New {
-		var created *time.Time
-		if !c.CreatedAt.IsZero() {
-			created = &c.CreatedAt
+		if err := queueSession(&batch, c); err != nil {
+			return err
 		}
-		batch.Queue(makeSession, pgx.StrictNamedArgs{
-			"id": c.ID, "project": c.Project, "agent": c.Agent, "owner": c.Owner, "door": c.Door, "title": clean(c.Title), "created": created,
-		})
-		batch.Queue(makeSlot, pgx.StrictNamedArgs{"id": c.ID})
 	}
 	t.hasParent = t.b.Turn.Parent == nil
 	if p := t.b.Turn.Parent; p != nil {

@@ -28,7 +28,8 @@ type Submit struct {
 	NoInput    bool // the turn has no message of its own, it answers what is there
 	Overrides  agent.Overrides
 	Metadata   map[string]string
-	Background bool // queue it; any node runs it
+	Noted      map[string]string // metadata of the session, where a new one is made
+	Background bool              // queue it; any node runs it
 }
 
 // Post is messages for a session without a turn that answers them.

@@ -79,7 +79,7 @@ func (e *Engine) prepare(ctx context.Context, s Submit) (agent.Begin, error) {
 	b := agent.Begin{History: s.History, Input: s.Input, NoInput: s.NoInput}
 	if s.Session == "" {
 		b.New = true
-		b.Session = agent.Session{ID: agent.NewID(), Project: s.Principal.Project, Agent: s.Agent, Owner: s.Principal.ID, Door: s.Door}
+		b.Session = agent.Session{ID: agent.NewID(), Project: s.Principal.Project, Agent: s.Agent, Owner: s.Principal.ID, Door: s.Door, Metadata: s.Noted}
 	} else {
 		f, err := e.findSession(ctx, s.Session)
 		if err == nil {

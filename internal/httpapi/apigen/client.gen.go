@@ -107,6 +107,63 @@ func (e ResponseStatus) Valid() bool {
 	}
 }
 
+// Defines values for ThreadRunStatus.
+const (
+	ThreadRunStatusCancelled      ThreadRunStatus = "cancelled"
+	ThreadRunStatusCancelling     ThreadRunStatus = "cancelling"
+	ThreadRunStatusCompleted      ThreadRunStatus = "completed"
+	ThreadRunStatusExpired        ThreadRunStatus = "expired"
+	ThreadRunStatusFailed         ThreadRunStatus = "failed"
+	ThreadRunStatusInProgress     ThreadRunStatus = "in_progress"
+	ThreadRunStatusIncomplete     ThreadRunStatus = "incomplete"
+	ThreadRunStatusQueued         ThreadRunStatus = "queued"
+	ThreadRunStatusRequiresAction ThreadRunStatus = "requires_action"
+)
+
+// Valid indicates whether the value is a known member of the ThreadRunStatus enum.
+func (e ThreadRunStatus) Valid() bool {
+	switch e {
+	case ThreadRunStatusCancelled:
+		return true
+	case ThreadRunStatusCancelling:
+		return true
+	case ThreadRunStatusCompleted:
+		return true
+	case ThreadRunStatusExpired:
+		return true
+	case ThreadRunStatusFailed:
+		return true
+	case ThreadRunStatusInProgress:
+		return true
+	case ThreadRunStatusIncomplete:
+		return true
+	case ThreadRunStatusQueued:
+		return true
+	case ThreadRunStatusRequiresAction:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PageOrder.
+const (
+	PageOrderAsc  PageOrder = "asc"
+	PageOrderDesc PageOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the PageOrder enum.
+func (e PageOrder) Valid() bool {
+	switch e {
+	case PageOrderAsc:
+		return true
+	case PageOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListOpenActionsParamsState.
 const (
 	Open ListOpenActionsParamsState = "open"
@@ -116,6 +173,78 @@ const (
 func (e ListOpenActionsParamsState) Valid() bool {
 	switch e {
 	case Open:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListAssistantsParamsOrder.
+const (
+	ListAssistantsParamsOrderAsc  ListAssistantsParamsOrder = "asc"
+	ListAssistantsParamsOrderDesc ListAssistantsParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListAssistantsParamsOrder enum.
+func (e ListAssistantsParamsOrder) Valid() bool {
+	switch e {
+	case ListAssistantsParamsOrderAsc:
+		return true
+	case ListAssistantsParamsOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListThreadMessagesParamsOrder.
+const (
+	ListThreadMessagesParamsOrderAsc  ListThreadMessagesParamsOrder = "asc"
+	ListThreadMessagesParamsOrderDesc ListThreadMessagesParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListThreadMessagesParamsOrder enum.
+func (e ListThreadMessagesParamsOrder) Valid() bool {
+	switch e {
+	case ListThreadMessagesParamsOrderAsc:
+		return true
+	case ListThreadMessagesParamsOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListThreadRunsParamsOrder.
+const (
+	ListThreadRunsParamsOrderAsc  ListThreadRunsParamsOrder = "asc"
+	ListThreadRunsParamsOrderDesc ListThreadRunsParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListThreadRunsParamsOrder enum.
+func (e ListThreadRunsParamsOrder) Valid() bool {
+	switch e {
+	case ListThreadRunsParamsOrderAsc:
+		return true
+	case ListThreadRunsParamsOrderDesc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListRunStepsParamsOrder.
+const (
+	ListRunStepsParamsOrderAsc  ListRunStepsParamsOrder = "asc"
+	ListRunStepsParamsOrderDesc ListRunStepsParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListRunStepsParamsOrder enum.
+func (e ListRunStepsParamsOrder) Valid() bool {
+	switch e {
+	case ListRunStepsParamsOrderAsc:
+		return true
+	case ListRunStepsParamsOrderDesc:
 		return true
 	default:
 		return false
@@ -212,6 +341,46 @@ type AgentPatch struct {
 
 // AgentStatus defines model for AgentStatus.
 type AgentStatus string
+
+// Assistant defines model for Assistant.
+type Assistant struct {
+	Id          string    `json:"id"`
+	Object      string    `json:"object"`
+	CreatedAt   int64     `json:"created_at"`
+	Name        *string   `json:"name"`
+	Description *struct{} `json:"description"`
+	Model       string    `json:"model"`
+
+	// Instructions For callers with agent.view.
+	Instructions   *string      `json:"instructions"`
+	Tools          []Empty      `json:"tools"`
+	ToolResources  *struct{}    `json:"tool_resources"`
+	Metadata       KeptMetadata `json:"metadata"`
+	Temperature    *float64     `json:"temperature"`
+	TopP           *float64     `json:"top_p"`
+	ResponseFormat string       `json:"response_format"`
+}
+
+// AssistantList defines model for AssistantList.
+type AssistantList struct {
+	Object  string      `json:"object"`
+	Data    []Assistant `json:"data"`
+	FirstId *string     `json:"first_id"`
+	LastId  *string     `json:"last_id"`
+	HasMore bool        `json:"has_more"`
+}
+
+// AssistantPatch defines model for AssistantPatch.
+type AssistantPatch = json.RawMessage
+
+// AssistantRequest defines model for AssistantRequest.
+type AssistantRequest = json.RawMessage
+
+// AssistantsEvent defines model for AssistantsEvent.
+type AssistantsEvent = json.RawMessage
+
+// AssistantsFormat defines model for AssistantsFormat.
+type AssistantsFormat = json.RawMessage
 
 // Call defines model for Call.
 type Call = agent.Call
@@ -352,6 +521,13 @@ type DecisionRequest struct {
 	Decision string  `json:"decision"`
 }
 
+// Deleted defines model for Deleted.
+type Deleted struct {
+	Id      string `json:"id"`
+	Object  string `json:"object"`
+	Deleted bool   `json:"deleted"`
+}
+
 // Empty defines model for Empty.
 type Empty = struct{}
 
@@ -410,6 +586,17 @@ type IncompleteDetails struct {
 	Reason string `json:"reason"`
 }
 
+// IncompleteMessage defines model for IncompleteMessage.
+type IncompleteMessage struct {
+	Reason string `json:"reason"`
+}
+
+// IncompleteRun defines model for IncompleteRun.
+type IncompleteRun struct {
+	// Reason The limit that was reached.
+	Reason string `json:"reason"`
+}
+
 // InputItem defines model for InputItem.
 type InputItem struct {
 	Id      string      `json:"id"`
@@ -456,6 +643,9 @@ type ItemStatus string
 
 // JSONValue Any JSON value.
 type JSONValue = json.RawMessage
+
+// KeptMetadata defines model for KeptMetadata.
+type KeptMetadata = map[string]string
 
 // LifecycleEvent defines model for LifecycleEvent.
 type LifecycleEvent = json.RawMessage
@@ -691,6 +881,15 @@ type ResponseUsage struct {
 	Estimated bool `json:"estimated,omitempty"`
 }
 
+// RunStepList defines model for RunStepList.
+type RunStepList struct {
+	Object  string  `json:"object"`
+	Data    []Empty `json:"data"`
+	FirstId *string `json:"first_id"`
+	LastId  *string `json:"last_id"`
+	HasMore bool    `json:"has_more"`
+}
+
 // SandboxSource What commands in a sandbox may use. With source sandbox only. Zero is the default.
 type SandboxSource = agent.SandboxSource
 
@@ -764,6 +963,9 @@ type StopStatus = turn.StopStatus
 // StoppedResponse defines model for StoppedResponse.
 type StoppedResponse = json.RawMessage
 
+// StoppedThreadRun defines model for StoppedThreadRun.
+type StoppedThreadRun = json.RawMessage
+
 // SummaryPartEvent defines model for SummaryPartEvent.
 type SummaryPartEvent = json.RawMessage
 
@@ -784,6 +986,132 @@ type TextData = json.RawMessage
 
 // TextDeltaEvent defines model for TextDeltaEvent.
 type TextDeltaEvent = json.RawMessage
+
+// Thread defines model for Thread.
+type Thread struct {
+	Id            string       `json:"id"`
+	Object        string       `json:"object"`
+	CreatedAt     int64        `json:"created_at"`
+	Metadata      KeptMetadata `json:"metadata"`
+	ToolResources *struct{}    `json:"tool_resources"`
+}
+
+// ThreadAndRunRequest defines model for ThreadAndRunRequest.
+type ThreadAndRunRequest = json.RawMessage
+
+// ThreadMessage defines model for ThreadMessage.
+type ThreadMessage struct {
+	Id                string             `json:"id"`
+	Object            string             `json:"object"`
+	CreatedAt         int64              `json:"created_at"`
+	ThreadId          string             `json:"thread_id"`
+	Status            string             `json:"status"`
+	IncompleteDetails *IncompleteMessage `json:"incomplete_details"`
+	CompletedAt       *int64             `json:"completed_at"`
+	IncompleteAt      *int64             `json:"incomplete_at"`
+	Role              string             `json:"role"`
+	Content           []ThreadText       `json:"content"`
+	AssistantId       *string            `json:"assistant_id"`
+
+	// RunId The run that wrote it.
+	RunId       *string      `json:"run_id"`
+	Attachments []Empty      `json:"attachments"`
+	Metadata    KeptMetadata `json:"metadata"`
+}
+
+// ThreadMessageDelta defines model for ThreadMessageDelta.
+type ThreadMessageDelta = json.RawMessage
+
+// ThreadMessageList defines model for ThreadMessageList.
+type ThreadMessageList struct {
+	Object  string          `json:"object"`
+	Data    []ThreadMessage `json:"data"`
+	FirstId *string         `json:"first_id"`
+	LastId  *string         `json:"last_id"`
+	HasMore bool            `json:"has_more"`
+}
+
+// ThreadMessageRequest defines model for ThreadMessageRequest.
+type ThreadMessageRequest = json.RawMessage
+
+// ThreadPatch defines model for ThreadPatch.
+type ThreadPatch = json.RawMessage
+
+// ThreadRequest defines model for ThreadRequest.
+type ThreadRequest = json.RawMessage
+
+// ThreadRun defines model for ThreadRun.
+type ThreadRun struct {
+	// Id run_{run_id}
+	Id                string          `json:"id"`
+	Object            string          `json:"object"`
+	CreatedAt         int64           `json:"created_at"`
+	ThreadId          string          `json:"thread_id"`
+	AssistantId       string          `json:"assistant_id"`
+	Status            ThreadRunStatus `json:"status"`
+	StartedAt         *int64          `json:"started_at"`
+	ExpiresAt         *struct{}       `json:"expires_at"`
+	CancelledAt       *int64          `json:"cancelled_at"`
+	FailedAt          *int64          `json:"failed_at"`
+	CompletedAt       *int64          `json:"completed_at"`
+	IncompleteAt      *int64          `json:"incomplete_at"`
+	IncompleteDetails *IncompleteRun  `json:"incomplete_details"`
+	LastError         *ResponseError  `json:"last_error"`
+
+	// RequiredAction What a person has to decide is in required_actions: no client should.
+	RequiredAction  *struct{}        `json:"required_action"`
+	RequiredActions []RequiredAction `json:"required_actions,omitempty"`
+	Model           string           `json:"model"`
+
+	// Instructions For callers with agent.view, else empty.
+	Instructions        string             `json:"instructions"`
+	Tools               []Empty            `json:"tools"`
+	Metadata            KeptMetadata       `json:"metadata"`
+	Usage               *ThreadRunUsage    `json:"usage"`
+	Temperature         *float64           `json:"temperature"`
+	TopP                *float64           `json:"top_p"`
+	MaxPromptTokens     *struct{}          `json:"max_prompt_tokens"`
+	MaxCompletionTokens *int64             `json:"max_completion_tokens"`
+	TruncationStrategy  TruncationStrategy `json:"truncation_strategy"`
+	ResponseFormat      string             `json:"response_format"`
+	ToolChoice          string             `json:"tool_choice"`
+	ParallelToolCalls   bool               `json:"parallel_tool_calls"`
+}
+
+// ThreadRunList defines model for ThreadRunList.
+type ThreadRunList struct {
+	Object  string      `json:"object"`
+	Data    []ThreadRun `json:"data"`
+	FirstId *string     `json:"first_id"`
+	LastId  *string     `json:"last_id"`
+	HasMore bool        `json:"has_more"`
+}
+
+// ThreadRunRequest defines model for ThreadRunRequest.
+type ThreadRunRequest = json.RawMessage
+
+// ThreadRunStatus defines model for ThreadRunStatus.
+type ThreadRunStatus string
+
+// ThreadRunUsage defines model for ThreadRunUsage.
+type ThreadRunUsage struct {
+	PromptTokens     int64 `json:"prompt_tokens"`
+	CompletionTokens int64 `json:"completion_tokens"`
+	TotalTokens      int64 `json:"total_tokens"`
+	Estimated        bool  `json:"estimated,omitempty,omitzero"`
+}
+
+// ThreadText defines model for ThreadText.
+type ThreadText struct {
+	Type string          `json:"type"`
+	Text ThreadTextValue `json:"text"`
+}
+
+// ThreadTextValue defines model for ThreadTextValue.
+type ThreadTextValue struct {
+	Value       string  `json:"value"`
+	Annotations []Empty `json:"annotations"`
+}
 
 // Tokens defines model for Tokens.
 type Tokens = agent.Tokens
@@ -845,6 +1173,12 @@ type ToolSource = string
 // ToolStartedEvent defines model for ToolStartedEvent.
 type ToolStartedEvent = json.RawMessage
 
+// TruncationStrategy defines model for TruncationStrategy.
+type TruncationStrategy struct {
+	Type         string    `json:"type"`
+	LastMessages *struct{} `json:"last_messages"`
+}
+
 // TurnEndedEvent defines model for TurnEndedEvent.
 type TurnEndedEvent = json.RawMessage
 
@@ -863,11 +1197,35 @@ type WebSearchSource = agent.WebSearchSource
 // AgentKey defines model for AgentKey.
 type AgentKey = string
 
+// AssistantId defines model for AssistantId.
+type AssistantId = string
+
 // ConversationId defines model for ConversationId.
 type ConversationId = string
 
+// PageAfter defines model for PageAfter.
+type PageAfter = string
+
+// PageBefore defines model for PageBefore.
+type PageBefore = string
+
+// PageLimit defines model for PageLimit.
+type PageLimit = int
+
+// PageOrder defines model for PageOrder.
+type PageOrder string
+
 // ResponseId defines model for ResponseId.
 type ResponseId = string
+
+// ThreadId defines model for ThreadId.
+type ThreadId = string
+
+// ThreadMessageId defines model for ThreadMessageId.
+type ThreadMessageId = string
+
+// ThreadRunId defines model for ThreadRunId.
+type ThreadRunId = string
 
 // ToolKey defines model for ToolKey.
 type ToolKey = string
@@ -948,6 +1306,23 @@ type CancelAgentResponseParams struct {
 	WaitMs *WaitMs `form:"wait_ms,omitempty" json:"wait_ms,omitempty"`
 }
 
+// ListAssistantsParams defines parameters for ListAssistants.
+type ListAssistantsParams struct {
+	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Order By age.
+	Order *ListAssistantsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
+	// After Id of the last one of the page before.
+	After *PageAfter `form:"after,omitempty" json:"after,omitempty"`
+
+	// Before Id of the first one of the page after.
+	Before *PageBefore `form:"before,omitempty" json:"before,omitempty"`
+}
+
+// ListAssistantsParamsOrder defines parameters for ListAssistants.
+type ListAssistantsParamsOrder string
+
 // GetResponseParams defines parameters for GetResponse.
 type GetResponseParams struct {
 	Stream *bool `form:"stream,omitempty" json:"stream,omitempty"`
@@ -961,6 +1336,63 @@ type CancelResponseParams struct {
 	// WaitMs Wait up to so many milliseconds for the end. In the body it is the same.
 	WaitMs *WaitMs `form:"wait_ms,omitempty" json:"wait_ms,omitempty"`
 }
+
+// ListThreadMessagesParams defines parameters for ListThreadMessages.
+type ListThreadMessagesParams struct {
+	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Order By age.
+	Order *ListThreadMessagesParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
+	// After Id of the last one of the page before.
+	After *PageAfter `form:"after,omitempty" json:"after,omitempty"`
+
+	// Before Id of the first one of the page after.
+	Before *PageBefore `form:"before,omitempty" json:"before,omitempty"`
+}
+
+// ListThreadMessagesParamsOrder defines parameters for ListThreadMessages.
+type ListThreadMessagesParamsOrder string
+
+// ListThreadRunsParams defines parameters for ListThreadRuns.
+type ListThreadRunsParams struct {
+	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Order By age.
+	Order *ListThreadRunsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
+	// After Id of the last one of the page before.
+	After *PageAfter `form:"after,omitempty" json:"after,omitempty"`
+
+	// Before Id of the first one of the page after.
+	Before *PageBefore `form:"before,omitempty" json:"before,omitempty"`
+}
+
+// ListThreadRunsParamsOrder defines parameters for ListThreadRuns.
+type ListThreadRunsParamsOrder string
+
+// CancelThreadRunParams defines parameters for CancelThreadRun.
+type CancelThreadRunParams struct {
+	// WaitMs Wait up to so many milliseconds for the end. In the body it is the same.
+	WaitMs *WaitMs `form:"wait_ms,omitempty" json:"wait_ms,omitempty"`
+}
+
+// ListRunStepsParams defines parameters for ListRunSteps.
+type ListRunStepsParams struct {
+	Limit *PageLimit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Order By age.
+	Order *ListRunStepsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
+	// After Id of the last one of the page before.
+	After *PageAfter `form:"after,omitempty" json:"after,omitempty"`
+
+	// Before Id of the first one of the page after.
+	Before *PageBefore `form:"before,omitempty" json:"before,omitempty"`
+}
+
+// ListRunStepsParamsOrder defines parameters for ListRunSteps.
+type ListRunStepsParamsOrder string
 
 // CreateToolParams defines parameters for CreateTool.
 type CreateToolParams struct {
@@ -995,6 +1427,12 @@ type UpdateAgentJSONRequestBody = AgentPatch
 // PublishAgentJSONRequestBody defines body for PublishAgent for application/json ContentType.
 type PublishAgentJSONRequestBody = Empty
 
+// CreateAssistantJSONRequestBody defines body for CreateAssistant for application/json ContentType.
+type CreateAssistantJSONRequestBody = AssistantRequest
+
+// UpdateAssistantJSONRequestBody defines body for UpdateAssistant for application/json ContentType.
+type UpdateAssistantJSONRequestBody = AssistantPatch
+
 // CreateChatCompletionJSONRequestBody defines body for CreateChatCompletion for application/json ContentType.
 type CreateChatCompletionJSONRequestBody = ChatRequest
 
@@ -1003,6 +1441,24 @@ type CreateResponseJSONRequestBody = ResponseRequest
 
 // CancelResponseJSONRequestBody defines body for CancelResponse for application/json ContentType.
 type CancelResponseJSONRequestBody = StopRequest
+
+// CreateThreadJSONRequestBody defines body for CreateThread for application/json ContentType.
+type CreateThreadJSONRequestBody = ThreadRequest
+
+// CreateThreadAndRunJSONRequestBody defines body for CreateThreadAndRun for application/json ContentType.
+type CreateThreadAndRunJSONRequestBody = ThreadAndRunRequest
+
+// UpdateThreadJSONRequestBody defines body for UpdateThread for application/json ContentType.
+type UpdateThreadJSONRequestBody = ThreadPatch
+
+// CreateThreadMessageJSONRequestBody defines body for CreateThreadMessage for application/json ContentType.
+type CreateThreadMessageJSONRequestBody = ThreadMessageRequest
+
+// CreateRunJSONRequestBody defines body for CreateRun for application/json ContentType.
+type CreateRunJSONRequestBody = ThreadRunRequest
+
+// CancelThreadRunJSONRequestBody defines body for CancelThreadRun for application/json ContentType.
+type CancelThreadRunJSONRequestBody = StopRequest
 
 // CreateToolJSONRequestBody defines body for CreateTool for application/json ContentType.
 type CreateToolJSONRequestBody = ToolCreate

@@ -42,6 +42,7 @@ var contracts = []struct {
 	{Prefix, api.Client, map[string]string{
 		"/agents/conversations/{id}/events": "Event", "/responses": "ResponseEvent",
 		"/agents/responses": "ResponseEvent", "/responses/{id}": "ResponseEvent", "/chat/completions": "ChatEvent",
+		"/threads/{thread}/runs": "AssistantsEvent", "/threads/runs": "AssistantsEvent",
 	}},
 	{"/api/portal/v1", api.Portal, map[string]string{"/{slug}/conversations/{id}/events": "Event"}},
 }

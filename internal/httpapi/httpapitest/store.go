@@ -87,6 +87,70 @@ func (w *World) Messages(_ context.Context, id string, after, limit int) ([]agen
 	return out, w.down
 }
 
+// MessagesBefore returns message events, newest first.
+func (w *World) MessagesBefore(_ context.Context, id string, before, limit int) ([]agent.Event, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []agent.Event
+	for _, e := range slices.Backward(w.sessions[id].events) {
+		if m, ok := e.Body.(agent.Message); ok && m.Index < before && len(out) < limit {
+			out = append(out, e)
+		}
+	}
+	return out, w.down
+}
+
+// CreateSession makes a session with messages in it.
+func (w *World) CreateSession(_ context.Context, s agent.Session, messages []agent.Prompt) (agent.SessionInfo, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.down != nil {
+		return agent.SessionInfo{}, w.down
+	}
+	s.ID, s.CreatedAt, s.UpdatedAt = w.id("5e"), Epoch, Epoch
+	made := &session{Session: s, state: agent.SlotIdle}
+	w.sessions[s.ID] = made
+	w.post(made, messages)
+	return w.info(made), nil
+}
+
+// SetMetadata replaces a session's metadata.
+func (w *World) SetMetadata(_ context.Context, id string, metadata map[string]string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.sessions[id] == nil {
+		return agent.ErrNotFound
+	}
+	w.sessions[id].Metadata = metadata
+	return w.down
+}
+
+// TurnsAfter returns a session's turns that begin after a number.
+func (w *World) TurnsAfter(_ context.Context, id string, seq int64, limit int) ([]agent.Turn, error) {
+	list := w.turnsOf(id, func(t *agent.Turn) bool { return t.FirstSeq > seq })
+	return list[:min(limit, len(list))], w.down
+}
+
+// TurnsBefore returns those that begin before it, newest first.
+func (w *World) TurnsBefore(_ context.Context, id string, seq int64, limit int) ([]agent.Turn, error) {
+	list := w.turnsOf(id, func(t *agent.Turn) bool { return t.FirstSeq < seq })
+	slices.Reverse(list)
+	return list[:min(limit, len(list))], w.down
+}
+
+func (w *World) turnsOf(id string, keep func(*agent.Turn) bool) []agent.Turn {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []agent.Turn
+	for _, t := range w.turns {
+		if t.Session == id && keep(t) {
+			out = append(out, *t)
+		}
+	}
+	slices.SortFunc(out, func(a, b agent.Turn) int { return cmp.Compare(a.FirstSeq, b.FirstSeq) })
+	return out
+}
+
 // LatestTurn returns a session's newest turn.
 func (w *World) LatestTurn(_ context.Context, id string) (agent.Turn, error) {
 	w.mu.Lock()
@@ -109,6 +173,19 @@ func (w *World) Turn(_ context.Context, id string) (agent.Turn, agent.Session, e
 		return agent.Turn{}, agent.Session{}, agent.ErrNotFound
 	}
 	return *t, w.sessions[t.Session].Session, nil
+}
+
+// Actions returns a turn's actions.
+func (w *World) Actions(_ context.Context, id string) ([]agent.Action, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []agent.Action
+	for _, a := range w.actions {
+		if a.Turn == id {
+			out = append(out, a)
+		}
+	}
+	return out, w.down
 }
 
 // SessionActions returns the actions of a session's newest turn, and open ones.

@@ -144,6 +144,7 @@ func (w *World) append(t *agent.Turn, bodies ...agent.Body) {
 			t.Status, s.state = agent.StatusWaiting, agent.SlotWaiting
 		case agent.TurnEnded:
 			t.Status, t.StopReason, t.StopDetail, t.EndedAt = b.Status, b.StopReason, b.StopDetail, Epoch
+			t.Error, t.Usage = b.Error, b.Usage
 			s.state, s.turn = agent.SlotIdle, ""
 		case agent.TextDelta, agent.ToolStarted:
 			t.Status, s.state = agent.StatusRunning, agent.SlotRunning
@@ -214,13 +215,14 @@ func (w *World) begin(s turn.Submit) (agent.Turn, error) {
 	sess := w.sessions[s.Session]
 	if s.Session == "" {
 		sess = &session{state: agent.SlotIdle, Session: agent.Session{
-			ID: w.id("5e"), Project: s.Principal.Project, Agent: s.Agent, Owner: s.Principal.ID, Door: s.Door, CreatedAt: Epoch, UpdatedAt: Epoch,
+			ID: w.id("5e"), Project: s.Principal.Project, Agent: s.Agent, Owner: s.Principal.ID, Door: s.Door, Metadata: s.Noted, CreatedAt: Epoch, UpdatedAt: Epoch,
 		}}
 		w.sessions[sess.ID] = sess
 	}
 	if sess.turn != "" {
 		return agent.Turn{}, &agent.BusyError{Session: sess.ID, Turn: sess.turn}
 	}
+	sess.Agent = s.Agent
 	w.post(sess, s.History)
 	version := a.Published
 	if s.Version != nil {
@@ -242,6 +244,26 @@ func (w *World) begin(s turn.Submit) (agent.Turn, error) {
 	}
 	w.append(&t, agent.TurnStarted{Agent: s.Agent, Version: version, Model: a.Draft.Model, Door: s.Door, By: s.Principal.ID, Index: t.Index})
 	return t, nil
+}
+
+// Post writes messages into a session that nothing runs in.
+func (w *World) Post(_ context.Context, p turn.Post) ([]agent.Event, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.sessions[p.Session]
+	switch {
+	case w.down != nil:
+		return nil, w.down
+	case s == nil:
+		return nil, agent.ErrNotFound
+	}
+	if err := p.Principal.MayAct(s.Session); err != nil {
+		return nil, err
+	}
+	if s.turn != "" && s.state != agent.SlotWaiting {
+		return nil, &agent.BusyError{Session: s.ID, Turn: s.turn}
+	}
+	return w.post(s, p.Messages), nil
 }
 
 // post writes messages that no turn writes.
@@ -346,12 +368,13 @@ func (w *World) Stop(_ context.Context, q turn.StopRequest) (turn.StopAnswer, er
 func (w *World) stop(s *session, q turn.StopRequest) turn.StopAnswer {
 	a := turn.StopAnswer{Session: s.ID, Cancelled: true, Turns: []string{s.turn}, Status: turn.StopStopping}
 	t := w.turns[s.turn]
+	t.Stop = &agent.Stop{By: q.Principal.ID, Door: q.Door, Node: "n1", At: Epoch}
 	w.append(t, agent.TurnStopping{By: q.Principal.ID, Door: q.Door, Node: "n1"})
 	if q.Wait > 0 {
 		a.Status = turn.StopStopped
 		w.append(t, agent.Message{Index: t.Index, Role: agent.RoleAssistant, Text: partial(s), Status: agent.StatusIncomplete, StopReason: agent.ReasonCancelled})
 		w.append(t, agent.TurnEnded{Status: agent.StatusIncomplete, StopReason: agent.ReasonCancelled,
-			Stop: &agent.Stop{By: q.Principal.ID, Door: q.Door, Node: "n1", At: Epoch}})
+			Stop: t.Stop})
 	}
 	return a
 }
