@@ -16,7 +16,7 @@ func TestOfficialSDKs(t *testing.T) {
 	needPackages(t, "testdata/sdk")
 	c := newCluster(t, 2)
 	c.agent("hasty", map[string]any{"model": "demo", "execution": map[string]any{"sync_timeout_seconds": 1}})
-	cmd := exec.CommandContext(t.Context(), "node", "--test", "openai.test.mjs", "chat.test.mjs", "ai.test.mjs")
+	cmd := exec.CommandContext(t.Context(), "node", "--test", "openai.test.mjs", "chat.test.mjs", "threads.test.mjs", "ai.test.mjs")
 	cmd.Dir = "testdata/sdk"
 	cmd.Env = append(os.Environ(), "BELAY_URL="+c.nodes[0].url, "BELAY_OTHER_URL="+c.nodes[1].url, "BELAY_TOKEN="+c.token)
 	if out, err := cmd.CombinedOutput(); err != nil {
