@@ -47,3 +47,15 @@ func (c *cluster) agent(key string, config map[string]any) {
 		c.t.Fatalf("publish agent: %d %v", status, a)
 	}
 }
+
+// TestOfficialSDKForPython does the same in Python.
+func TestOfficialSDKForPython(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 2)
+	cmd := exec.CommandContext(t.Context(), ".venv/bin/python", "openai_test.py")
+	cmd.Dir = "testdata/sdk"
+	cmd.Env = append(os.Environ(), "BELAY_URL="+c.nodes[0].url, "BELAY_OTHER_URL="+c.nodes[1].url, "BELAY_TOKEN="+c.token)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v (.ci/install test makes .venv)\n%s", err, out)
+	}
+}
