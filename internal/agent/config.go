@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -37,11 +38,11 @@ type Limits struct {
 
 // Execution says how turns of an agent are run.
 type Execution struct {
-	SyncTimeoutSeconds           int    `json:"sync_timeout_seconds,omitempty" yaml:"sync_timeout_seconds,omitempty"` // 300
-	BackgroundEnabled            *bool  `json:"background_enabled,omitempty" yaml:"background_enabled,omitempty"`     // true
-	BackgroundMaxDurationMinutes int    `json:"background_max_duration_minutes,omitempty" yaml:"background_max_duration_minutes,omitempty"`
-	DefaultMode                  string `json:"default_mode,omitempty" yaml:"default_mode,omitempty"`                   // sync or background
-	ActionExpirySeconds          int    `json:"action_expiry_seconds,omitempty" yaml:"action_expiry_seconds,omitempty"` // how long approvals and questions stay open; 0: for ever
+	SyncTimeoutSeconds           int    `json:"sync_timeout_seconds,omitempty" yaml:"sync_timeout_seconds,omitempty"`                       // 300
+	BackgroundEnabled            *bool  `json:"background_enabled,omitempty" yaml:"background_enabled,omitempty"`                           // true
+	BackgroundMaxDurationMinutes int    `json:"background_max_duration_minutes,omitempty" yaml:"background_max_duration_minutes,omitempty"` // 15
+	DefaultMode                  string `json:"default_mode,omitempty" yaml:"default_mode,omitempty"`                                       // sync or background
+	ActionExpirySeconds          int    `json:"action_expiry_seconds,omitempty" yaml:"action_expiry_seconds,omitempty"`                     // how long approvals and questions stay open; 0: for ever
 	CallbackURL                  string `json:"callback_url,omitempty" yaml:"callback_url,omitempty"`
 	CallbackSecret               string `json:"callback_secret,omitempty" yaml:"callback_secret,omitempty"`
 }
@@ -52,6 +53,7 @@ const (
 	DefaultMaxParallelTools = 4
 	DefaultToolTimeout      = 30 * time.Second
 	DefaultSyncTimeout      = 300 * time.Second
+	DefaultMaxDuration      = 15 * time.Minute
 )
 
 // SyncTimeout is how long a caller may wait for a whole answer in one request.
@@ -69,6 +71,18 @@ func (e Execution) ActionExpiry() time.Duration {
 
 // maxActionExpiry is a year, in seconds.
 const maxActionExpiry = 365 * 24 * 60 * 60
+
+// ModeBackground is the default_mode of agents whose turns are background runs
+// where a request does not say otherwise.
+const ModeBackground = "background"
+
+// Background says whether a request for a background run may be granted.
+func (e Execution) Background() bool { return e.BackgroundEnabled == nil || *e.BackgroundEnabled }
+
+// MaxDuration is how long a background run may work, and be queued at a time.
+func (e Execution) MaxDuration() time.Duration {
+	return cmp.Or(time.Duration(e.BackgroundMaxDurationMinutes)*time.Minute, DefaultMaxDuration)
+}
 
 // Overrides replace parts of an agent's Config for one turn. Nil keeps.
 type Overrides struct {
@@ -153,6 +167,8 @@ func orMS(ms int, d time.Duration) time.Duration {
 	}
 	return time.Duration(ms) * time.Millisecond
 }
+
+const maxDurationMinutes = 30 * 24 * 60
 
 var (
 	keyPattern  = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
@@ -251,6 +267,7 @@ func (v *checks) limits(l Limits) {
 func (v *checks) execution(e Execution) {
 	v.that(e.SyncTimeoutSeconds >= 0 && e.SyncTimeoutSeconds <= 3600, "execution.sync_timeout_seconds", "must be 0 (default 300) to 3600")
 	v.min("execution.background_max_duration_minutes", int64(e.BackgroundMaxDurationMinutes), 0)
+	v.that(e.BackgroundMaxDurationMinutes <= maxDurationMinutes, "execution.background_max_duration_minutes", "must be 43200 (30 days) or less")
 	v.that(e.DefaultMode == "" || e.DefaultMode == "sync" || e.DefaultMode == "background", "execution.default_mode", "must be sync or background")
 	v.that(e.ActionExpirySeconds >= 0 && e.ActionExpirySeconds <= maxActionExpiry, "execution.action_expiry_seconds",
 		fmt.Sprintf("must be 0 (default: never) to %d", maxActionExpiry))

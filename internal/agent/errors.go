@@ -35,6 +35,12 @@ var (
 	ErrNoSecretKey = errors.New("set BELAY_SECRET_KEY to store secrets or read stored ones")
 	// ErrChanged: somebody else changed it since it was read; nothing was written.
 	ErrChanged = errors.New("changed meanwhile")
+	// ErrRunLimit: the project has as many background runs as it may.
+	ErrRunLimit = errors.New("too many background runs")
+	// ErrNoBackground: the agent takes no background runs.
+	ErrNoBackground = errors.New("background runs are disabled for the agent")
+	// ErrKeyInline: an idempotency key goes with background runs only.
+	ErrKeyInline = errors.New("an idempotency key goes with a background run only")
 )
 
 // BusyError refuses a turn: the session has one already.
@@ -46,6 +52,16 @@ type BusyError struct {
 
 func (e *BusyError) Error() string {
 	return fmt.Sprintf("session %s already runs turn %s", e.Session, e.Turn)
+}
+
+// UsedKeyError says that an idempotency key began a turn before.
+type UsedKeyError struct {
+	Turn string
+	Same bool // it was the same request
+}
+
+func (e *UsedKeyError) Error() string {
+	return fmt.Sprintf("the key began turn %s, by the same request: %t", e.Turn, e.Same)
 }
 
 // DecidedError refuses a second, different decision about an action.

@@ -33,11 +33,18 @@ const (
 	CodeTimeout      = "timeout"
 	CodeShutdown     = "shutdown"
 	CodeWorkerLost   = "worker_lost"
+	CodeMaxDuration  = "max_duration_exceeded"
+	CodePrecondition = "precondition_failed"
 )
 
 // LostFailure is the failure of a turn whose node was lost.
 func LostFailure() *Failure {
 	return &Failure{Code: CodeWorkerLost, Message: "The node that ran this turn was lost. What it had written is kept; send the message again to go on."}
+}
+
+// ExpiredFailure is the failure of a turn that was queued for too long.
+func ExpiredFailure() *Failure {
+	return &Failure{Code: CodePrecondition, Message: "No node took the run within the time that it may last."}
 }
 
 // Outcome is how a leg ended and why.

@@ -20,6 +20,22 @@ type Begin struct {
 	// NoSupersede refuses (BusyError, Waiting) where a turn waits for a
 	// person, instead of ending that turn.
 	NoSupersede bool
+	// Once makes a request that is sent again begin nothing: *UsedKeyError. Nil:
+	// each begins a turn.
+	Once *Once
+	// MostRuns refuses (ErrRunLimit) a background turn where the project has so
+	// many queued or running; 0: no bound. One that waits for a person is none.
+	MostRuns int
+}
+
+// Once names a request for good: who sent it, under which key, and what it asked
+// for.
+type Once struct {
+	Project   string
+	Principal string
+	Key       string
+	Request   [32]byte      // hash of what was asked for
+	Keep      time.Duration // how long the key stays taken
 }
 
 // Leg is a leg of a turn that a node may now run.

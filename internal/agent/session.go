@@ -201,6 +201,16 @@ type ActionFilter struct {
 	Page      Page
 }
 
+// RunFilter selects background runs of one project.
+type RunFilter struct {
+	Project string
+	Owner   string    // of their sessions; empty: anybody's
+	Agent   string    // empty: any
+	Session string    // empty: any
+	Status  RunStatus // empty: any
+	Page    Page
+}
+
 // Token is an API token without its secret.
 type Token struct {
 	ID          string

@@ -202,7 +202,9 @@ UPDATE run_slots SET seq = @seq::bigint WHERE session_id = @session::text`
 
 const queueAgain = `
 WITH turn AS (UPDATE turns SET status = 'queued' WHERE id = @turn::text)
-UPDATE run_slots SET state = 'queued', queued_at = clock_timestamp(), continues = true WHERE session_id = @session::text`
+UPDATE run_slots SET state = 'queued', queued_at = clock_timestamp(), continues = true,
+    expires_at = clock_timestamp() + make_interval(secs => patience_ms / 1000.0)
+WHERE session_id = @session::text`
 
 func writeDecision(tx *txn, sl *slot, a agent.Action, queued bool) error {
 	var batch pgx.Batch
@@ -234,8 +236,8 @@ func queueAction(batch *pgx.Batch, a agent.Action, told bool) {
 // action. It is nobody's child: the call that waited for the earlier one is over.
 const continueTurn = `
 WITH turn AS (
-    INSERT INTO turns (id, session_id, agent_key, version, config, door, started_by, depth, first_seq, message_index, status, created_at)
-    SELECT @turn::text, session_id, agent_key, version, config, @door::text, @by::text, depth, @first::bigint, @index::integer, 'queued', @now::timestamptz
+    INSERT INTO turns (id, session_id, project_id, owner, agent_key, version, config, door, started_by, depth, first_seq, message_index, status, created_at)
+    SELECT @turn::text, session_id, project_id, owner, agent_key, version, config, @door::text, @by::text, depth, @first::bigint, @index::integer, 'queued', @now::timestamptz
     FROM turns WHERE id = @earlier::text
     RETURNING id, session_id, depth
 ), moved AS (
@@ -244,7 +246,7 @@ WITH turn AS (
     UPDATE sessions SET updated_at = @now::timestamptz WHERE id = @session::text
 )
 UPDATE run_slots s SET state = 'queued', turn_id = turn.id, fence = @fence::bigint, depth = turn.depth, seq = @seq::bigint,
-    messages = @index::integer, queued_at = clock_timestamp(), continues = true
+    messages = @index::integer, queued_at = clock_timestamp(), continues = true, background = false, patience_ms = NULL, expires_at = NULL
 FROM turn WHERE s.session_id = turn.session_id`
 
 // continueCall makes the turn that goes on with an approved call whose own turn

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/belayrun/belay/internal/postgres"
 	"github.com/belayrun/belay/internal/postgres/pgtest"
 	"github.com/belayrun/belay/internal/turn"
@@ -44,6 +46,21 @@ func harness(param string) func(*testing.T, turntest.Times) turntest.Harness {
 			t.Fatal(err)
 		}
 		t.Cleanup(s.Close)
-		return turntest.Harness{Store: s, Hints: s, Check: func() error { return checkInvariants(raw) }}
+		const other = "111111111111111111111111"
+		insert(t, raw, other)
+		return turntest.Harness{Store: s, Hints: s, Other: other, Check: func() error { return checkInvariants(raw) }}
+	}
+}
+
+// insert makes a project.
+func insert(t *testing.T, url, project string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), "INSERT INTO projects (id, key) VALUES ($1, 'other')", project); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -212,7 +212,8 @@ UPDATE turns SET status = @status::text, stop_reason = nullif(@reason::text, '')
 WHERE id = @turn::text`
 
 // closeSlot comes after the events of the same closing: it counts the messages,
-// but for those that the turn began with.
+// but for those that the turn began with; and after closeTurn, which reads since
+// when the leg has run.
 const closeSlot = `
 UPDATE run_slots SET
     state = CASE WHEN @waits::boolean THEN 'waiting' ELSE 'idle' END, turn_id = CASE WHEN @waits::boolean THEN turn_id END,
@@ -220,7 +221,7 @@ UPDATE run_slots SET
     messages = greatest(messages, @messages::integer, @first::integer + (
         SELECT count(*) FROM turns t JOIN events e ON e.session_id = t.session_id AND e.seq >= t.first_seq + t.first_words
         WHERE t.id = @turn::text AND e.turn_id = t.id AND e.kind = 'message')),
-    taken_at = NULL, queued_at = NULL, continues = false,
+    taken_at = NULL, queued_at = NULL, expires_at = NULL, continues = false,
     stop_at = NULL, stop_by = NULL, stop_door = NULL, stop_node = NULL, stop_detail = NULL
 WHERE session_id = @session::text`
 

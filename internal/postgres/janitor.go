@@ -42,12 +42,16 @@ ORDER BY s.depth, s.session_id
 LIMIT 1
 FOR UPDATE OF s SKIP LOCKED`
 
-// Sweep closes at most one leg of a dead node, and what lives below; ok is false
-// when there is none. Any node may sweep.
+// Sweep closes at most one leg of a dead node, and what lives below, or else ends
+// at most one turn that was queued for longer than it may; ok is false when there
+// is neither. Any node may sweep.
 func (s *Store) Sweep(ctx context.Context, _ string) (agent.Swept, bool, error) {
 	swept, ok, err := s.closeOther(ctx, lockOwnerless, pgx.StrictNamedArgs{})
 	if err == nil && !ok {
-		err = s.forgetNodes(ctx)
+		swept, ok, err = s.sweepQueue(ctx)
+	}
+	if err == nil && !ok {
+		err = s.forget(ctx)
 	}
 	return swept, ok, wrap("sweep", err)
 }
@@ -86,14 +90,16 @@ DELETE FROM nodes n
 WHERE n.dead_at < clock_timestamp() - make_interval(secs => @forget::float8)
   AND NOT EXISTS (SELECT FROM run_slots s WHERE s.node_id = n.id AND s.state = 'running')`
 
-// forgetNodes deletes the rows of long dead nodes, now and then.
-func (s *Store) forgetNodes(ctx context.Context) error {
+// forget deletes the rows of long dead nodes and expired keys, now and then.
+func (s *Store) forget(ctx context.Context) error {
 	now, last := time.Now().UnixMilli(), s.forgot.Load()
 	if now-last < (s.times.Forget/10).Milliseconds() || !s.forgot.CompareAndSwap(last, now) {
 		return nil
 	}
-	_, err := s.pool.Exec(ctx, forgetNodes, pgx.StrictNamedArgs{"forget": s.times.Forget.Seconds()})
-	return err
+	var b pgx.Batch
+	b.Queue(forgetNodes, pgx.StrictNamedArgs{"forget": s.times.Forget.Seconds()})
+	b.Queue(forgetKeys)
+	return s.pool.SendBatch(ctx, &b).Close()
 }
 
 const strays = `

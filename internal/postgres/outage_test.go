@@ -141,7 +141,7 @@ func TestCallsWhoseCommitIsUnknownMayBeMadeAgain(t *testing.T) {
 	if !queued {
 		t.Error("not queued")
 	}
-	next, ok, err := b.Claim(b.ctx, node)
+	next, ok, err := b.Claim(b.ctx, node, 0)
 	if err != nil || !ok || next.Lease.Fence != 2 {
 		t.Fatalf("claimed %+v, %v, %v", next, ok, err)
 	}
@@ -169,7 +169,7 @@ func TestAClaimWhoseReplyIsLostIsAdopted(t *testing.T) {
 	remote, proxy := b.remote(postgres.Times{})
 	begin := b.take(newBegin(""))
 	b.exec(atCommit)
-	err := b.loseReply(proxy, func() error { _, _, err := remote.Claim(b.ctx, node); return err })
+	err := b.loseReply(proxy, func() error { _, _, err := remote.Claim(b.ctx, node, 0); return err })
 	if !errors.Is(err, agent.ErrUnavailable) {
 		t.Fatalf("claim: %v", err)
 	}
@@ -195,7 +195,7 @@ func TestEverythingIsUnavailableWithoutADatabaseAndBackAfterIt(t *testing.T) {
 		"Find":   func() error { _, err := remote.Find(b.ctx, leg.Lease.Session); return err },
 		"Turn":   func() error { _, _, err := remote.Turn(b.ctx, leg.Lease.Turn); return err },
 		"Sweep":  func() error { _, _, err := remote.Sweep(b.ctx, node); return err },
-		"Claim":  func() error { _, _, err := remote.Claim(b.ctx, node); return err },
+		"Claim":  func() error { _, _, err := remote.Claim(b.ctx, node, 0); return err },
 		"Strays": func() error { _, err := remote.Strays(b.ctx, node, nil); return err },
 		"Record": func() error { return remote.Record(b.ctx, leg.Lease, nil, nil) },
 		"Append": func() error { _, err := remote.Append(b.ctx, []agent.Batch{{Lease: leg.Lease}}); return err },

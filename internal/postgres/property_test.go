@@ -101,7 +101,7 @@ func (w *world) queue(*rapid.T) { w.tryTake("") }
 
 func (w *world) claim(r *rapid.T) {
 	i, _ := w.draw(r, 2)
-	leg, ok, err := w.Claim(w.ctx, w.nodes[i])
+	leg, ok, err := w.Claim(w.ctx, w.nodes[i], 0)
 	w.fatal(err)
 	if ok {
 		w.own(leg)

@@ -85,7 +85,7 @@ func into(dst []any, found *bool) func(pgx.Row) error {
 // agent.ErrNodeDead. The same turn again gets the leg that the first call took.
 func (s *Store) Take(ctx context.Context, b agent.Begin) (agent.Leg, error) {
 	what := "take slot of session " + b.Session.ID
-	if b.New && b.Turn.Parent == nil {
+	if b.New && b.Turn.Parent == nil && b.Once == nil && b.MostRuns == 0 {
 		if leg, ok, err := s.takeNew(ctx, b); ok || err != nil {
 			return leg, wrap(what, err)
 		}
@@ -118,17 +118,20 @@ WITH clock AS MATERIALIZED (
     FROM clock ON CONFLICT DO NOTHING
     RETURNING id, created_at, updated_at
 ), slot AS (
-    INSERT INTO run_slots (session_id, state, turn_id, node_id, fence, depth, seq, messages, taken_at, queued_at)
+    INSERT INTO run_slots (session_id, state, turn_id, node_id, fence, depth, seq, messages, taken_at, queued_at,
+        project_id, background, patience_ms, expires_at)
     SELECT id, CASE WHEN @node::text = '' THEN 'queued' ELSE 'running' END, @turn::text, nullif(@node::text, ''), 1, @depth::integer,
         @last::bigint, @index::integer,
-        CASE WHEN @node::text <> '' THEN now END, CASE WHEN @node::text = '' THEN now END
+        CASE WHEN @node::text <> '' THEN now END, CASE WHEN @node::text = '' THEN now END,
+        @project::text, @background::boolean, @patience::bigint,
+        CASE WHEN @node::text = '' THEN now + make_interval(secs => @patience::bigint / 1000.0) END
     FROM session, clock
     RETURNING session_id, state, taken_at
 ), turn AS (
-    INSERT INTO turns (id, session_id, agent_key, version, config, door, started_by, background, metadata, depth,
+    INSERT INTO turns (id, session_id, project_id, owner, agent_key, version, config, door, started_by, background, metadata, depth,
         first_seq, first_words, message_index, status, created_at, started_at)
-    SELECT @turn::text, session_id, @agent::text, @version::integer, @config::json, @door::text, @by::text, @background::boolean,
-        @metadata::json, @depth::integer, @first::bigint, @own::integer, @index::integer, state, now, taken_at
+    SELECT @turn::text, session_id, @project::text, @owner::text, @agent::text, @version::integer, @config::json, @door::text, @by::text,
+        @background::boolean, @metadata::json, @depth::integer, @first::bigint, @own::integer, @index::integer, state, now, taken_at
     FROM slot, clock
 ), words AS (
     INSERT INTO events (session_id, seq, last_seq, turn_id, fence, kind, body, at)
@@ -148,8 +151,8 @@ func (s *Store) takeNew(ctx context.Context, b agent.Begin) (agent.Leg, bool, er
 	if err != nil {
 		return agent.Leg{}, false, err
 	}
-	args := pgx.StrictNamedArgs{"project": b.Session.Project, "of": b.Session.Agent, "owner": b.Session.Owner, "noted": noted, "created": nil}
-	for _, k := range []string{"session", "turn", "node", "agent", "version", "config", "door", "by", "background", "metadata", "depth",
+	args := pgx.StrictNamedArgs{"of": b.Session.Agent, "noted": noted, "created": nil}
+	for _, k := range []string{"session", "project", "owner", "turn", "node", "agent", "version", "config", "door", "by", "background", "patience", "metadata", "depth",
 		"first", "own", "last", "index", "seqs", "turns", "kinds", "bodies", "title"} {
 		args[k] = all[k]
 	}
@@ -184,6 +187,7 @@ type taking struct {
 	label   string // of b.Node
 	known   int64  // fence of the first take of this turn, 0: none before
 	open    int    // requests of the session, whichever turn's
+	runs    int    // background runs that the project has, if that is asked for
 
 	hasSlot, hasParent, hasKnown bool
 
@@ -196,6 +200,9 @@ type taking struct {
 }
 
 func (t *taking) run(ctx context.Context) error {
+	if err := t.reserve(ctx); err != nil {
+		return err
+	}
 	if err := t.lock(ctx); err != nil {
 		return err
 	}
@@ -204,6 +211,9 @@ func (t *taking) run(ctx context.Context) error {
 	}
 	if err := t.refused(); err != nil {
 		return err
+	}
+	if m := t.b.MostRuns; m > 0 && t.runs >= m {
+		return agent.ErrRunLimit
 	}
 	if err := t.vacate(ctx); err != nil {
 		return err
@@ -357,15 +367,17 @@ WITH taken AS (
         fence = @fence::bigint, depth = @depth::integer, seq = @last::bigint, messages = @index::integer, continues = false,
         taken_at = CASE WHEN @node::text <> '' THEN clock_timestamp() END,
         queued_at = CASE WHEN @node::text = '' THEN clock_timestamp() END,
+        project_id = @project::text, background = @background::boolean, patience_ms = @patience::bigint,
+        expires_at = CASE WHEN @node::text = '' THEN clock_timestamp() + make_interval(secs => @patience::bigint / 1000.0) END,
         stop_at = NULL, stop_by = NULL, stop_door = NULL, stop_node = NULL, stop_detail = NULL
     WHERE session_id = @session::text
       AND (@node::text = '' OR EXISTS (SELECT FROM nodes WHERE id = @node::text AND dead_at IS NULL))
     RETURNING session_id, state, taken_at
 ), turn AS (
-    INSERT INTO turns (id, session_id, agent_key, version, config, door, started_by, background, metadata, depth,
+    INSERT INTO turns (id, session_id, project_id, owner, agent_key, version, config, door, started_by, background, metadata, depth,
         parent_session_id, parent_turn_id, parent_fence, first_seq, first_words, message_index, status, created_at, started_at)
-    SELECT @turn::text, session_id, @agent::text, @version::integer, @config::json, @door::text, @by::text, @background::boolean, @metadata::json,
-        @depth::integer, @parent_session::text, @parent_turn::text, @parent_fence::bigint, @first::bigint, @own::integer, @index::integer, state,
+    SELECT @turn::text, session_id, @project::text, @owner::text, @agent::text, @version::integer, @config::json, @door::text, @by::text,
+        @background::boolean, @metadata::json, @depth::integer, @parent_session::text, @parent_turn::text, @parent_fence::bigint, @first::bigint, @own::integer, @index::integer, state,
         @now::timestamptz, taken_at
     FROM taken
 ), words AS (
@@ -454,9 +466,13 @@ func (t *taking) args() (pgx.StrictNamedArgs, error) {
 		"session": t.slot.session, "turn": turn.ID, "node": t.b.Node, "fence": t.slot.fence + 1,
 		"agent": turn.Agent, "version": turn.Version, "config": string(config), "door": turn.Door, "by": turn.By,
 		"background": turn.Background, "metadata": metadata, "depth": turn.Depth, "index": turn.Index,
+		"project": t.session.Project, "owner": t.session.Owner, "patience": nil,
 		"parent_session": nil, "parent_turn": nil, "parent_fence": nil,
 		"first": turn.FirstSeq, "own": t.own(), "last": all[len(all)-1].Seq, "seqs": c.seq, "turns": c.turn, "kinds": c.kind, "bodies": c.body,
 		"now": t.slot.now, "title": title(t.b.History, t.b.Input),
+	}
+	if turn.Background {
+		args["patience"] = turn.Spec.Execution.MaxDuration().Milliseconds()
 	}
 	if p := turn.Parent; p != nil {
 		args["parent_session"], args["parent_turn"], args["parent_fence"] = p.Session, p.Turn, p.Fence
@@ -486,46 +502,4 @@ func title(history []agent.Prompt, input string) string {
 		return string(r[:80])
 	}
 	return line
-}
-
-// claimSlot looks for the oldest queued turn, those that ran before first, and
-// takes it. Slots that are locked at the moment are somebody's already.
-const claimSlot = `
-WITH oldest AS (
-    SELECT session_id FROM run_slots WHERE state = 'queued'
-    ORDER BY (NOT continues), queued_at FOR UPDATE SKIP LOCKED LIMIT 1
-), alive AS (
-    SELECT EXISTS (SELECT FROM nodes WHERE id = @node::text AND dead_at IS NULL) AS yes
-), claimed AS (
-    UPDATE run_slots s SET state = 'running', node_id = @node::text, fence = fence + 1, taken_at = clock_timestamp(),
-        queued_at = NULL, continues = false
-    FROM oldest o, alive
-    WHERE s.session_id = o.session_id AND s.state = 'queued' AND alive.yes
-    RETURNING s.*
-), started AS (
-    UPDATE turns t SET status = 'running', started_at = coalesce(t.started_at, s.taken_at)
-    FROM claimed s WHERE t.id = s.turn_id
-    RETURNING t.*
-)
-SELECT alive.yes, s.fence, s.seq, t.id IS NOT NULL, ` + turnColumns + `
-FROM alive LEFT JOIN claimed s ON true LEFT JOIN started t ON true LEFT JOIN sessions c ON c.id = t.session_id`
-
-// Claim takes the oldest queued turn for node, one that has run before first;
-// ok is false when there is none. agent.ErrNodeDead.
-func (s *Store) Claim(ctx context.Context, node string) (agent.Leg, bool, error) {
-	var alive, ok bool
-	var fence, seq *int64
-	var row turnRow
-	err := s.pool.QueryRow(ctx, claimSlot, pgx.StrictNamedArgs{"node": node}).Scan(append([]any{&alive, &fence, &seq, &ok}, row.into()...)...)
-	switch {
-	case err != nil:
-		return agent.Leg{}, false, wrap("claim", err)
-	case !alive:
-		return agent.Leg{}, false, wrap("claim", agent.ErrNodeDead)
-	case !ok:
-		return agent.Leg{}, false, nil
-	}
-	leg, err := row.leg()
-	leg.Lease.Node, leg.Lease.Fence, leg.Seq = node, *fence, *seq
-	return leg, true, wrap("claim", err)
 }

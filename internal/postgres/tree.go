@@ -125,9 +125,14 @@ SELECT session_id, seq, last_seq, turn_id, kind, body, at, false, 0::bigint FROM
 WHERE session_id = @session::text AND turn_id = @turn::text AND kind = 'tool.finished'
 ORDER BY seq`
 
-// endIdle ends the turn in a slot that nobody owns: queued or waiting. It returns
+// endIdle stops the turn in a slot that nobody owns: queued or waiting. It returns
 // the stop for what lives below.
 func (e *ender) endIdle(ctx context.Context, sl *slot, stop agent.Stop, withdraw bool) (agent.Stop, error) {
+	return e.endIdleAs(ctx, sl, agent.Outcome{Kind: agent.Stopped, Detail: stop.Detail, Stop: &stop}, withdraw)
+}
+
+// endIdleAs is endIdle for any outcome.
+func (e *ender) endIdleAs(ctx context.Context, sl *slot, o agent.Outcome, withdraw bool) (agent.Stop, error) {
 	var f facts
 	var left remains
 	var batch pgx.Batch
@@ -136,9 +141,8 @@ func (e *ender) endIdle(ctx context.Context, sl *slot, stop agent.Stop, withdraw
 	if err := e.tx.send(ctx, &batch); err != nil {
 		return agent.Stop{}, err
 	}
-	o := agent.Outcome{Kind: agent.Stopped, Detail: stop.Detail, Stop: &stop}
 	x := ending{outcome: o, fence: sl.fence + 1, seq: sl.seq}
-	e.actions += f.withdraw(&x, stop.By, withdraw)
+	e.actions += f.withdraw(&x, stopBy(o), withdraw)
 	if err := e.tellDecisions(ctx, *sl, &f, &x); err != nil {
 		return agent.Stop{}, err
 	}

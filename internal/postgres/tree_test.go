@@ -106,7 +106,7 @@ func (b *bed) windDown(nodes []string) {
 		}
 	}
 	for {
-		leg, ok, err := b.Claim(b.ctx, nodes[0])
+		leg, ok, err := b.Claim(b.ctx, nodes[0], 0)
 		b.check(err)
 		if !ok {
 			break

@@ -30,6 +30,13 @@ type Submit struct {
 	Metadata   map[string]string
 	Noted      map[string]string // metadata of the session, where a new one is made
 	Background bool              // queue it; any node runs it
+	// AsAgentSays queues it also where that is the agent's default_mode.
+	AsAgentSays bool
+	// Key and Request make a background turn begin once: sent again with the same
+	// key by the same principal, the same request begins nothing. Key empty: each
+	// begins a turn. Request is a hash of what the caller sent.
+	Key     string
+	Request [32]byte
 }
 
 // Post is messages for a session without a turn that answers them.
@@ -39,6 +46,9 @@ type Post struct {
 	Session   string
 	Messages  []agent.Prompt // roles and texts
 }
+
+// KeepKey is how long an idempotency key stays taken.
+const KeepKey = 24 * time.Hour
 
 // StopRequest asks for what runs in a session to be stopped.
 type StopRequest struct {

@@ -16,17 +16,22 @@ import (
 //
 // Errors: agent.ErrNotFound (agent or session), agent.ErrForbidden,
 // agent.FieldError, agent.BusyError with the turn in the way, agent.ErrDraining,
-// agent.ErrUnavailable. After any of them nothing was begun, but for
-// ErrUnavailable, after which it may have been.
+// agent.ErrUnavailable; for background runs also agent.ErrNoBackground,
+// agent.ErrRunLimit, and with a key agent.UsedKeyError, agent.ErrKeyInline. After
+// any of them nothing was begun, but for ErrUnavailable, after which it may have
+// been.
 func (e *Engine) Begin(ctx context.Context, s Submit) (agent.Turn, error) {
 	if e.draining.Load() {
 		return agent.Turn{}, agent.ErrDraining
+	}
+	if err := e.used(ctx, s); err != nil {
+		return agent.Turn{}, err
 	}
 	b, err := e.prepare(ctx, s)
 	if err != nil {
 		return agent.Turn{}, err
 	}
-	return whenFree(ctx, e, func() (agent.Turn, error) { return e.take(ctx, b, s.Background) })
+	return whenFree(ctx, e, func() (agent.Turn, error) { return e.take(ctx, b, b.Turn.Background) })
 }
 
 // Post writes messages into a session that nothing runs in, for a later turn to
@@ -101,15 +106,54 @@ func (e *Engine) prepare(ctx context.Context, s Submit) (agent.Begin, error) {
 		return b, err
 	}
 	spec := s.Overrides.Apply(cfg)
+	background, err := mode(s, spec.Execution)
+	if err != nil {
+		return b, err
+	}
 	spec.Execution.CallbackSecret = "" // a turn's row keeps no secret
 	if err := spec.Validate(""); err != nil {
 		return b, err
 	}
 	b.Turn = agent.Turn{
 		ID: agent.NewID(), Session: b.Session.ID, Agent: b.Session.Agent, Version: version, Door: s.Door, By: s.Principal.ID,
-		Background: s.Background, Metadata: s.Metadata, Spec: spec,
+		Background: background, Metadata: s.Metadata, Spec: spec,
+	}
+	if background {
+		b.Once, b.MostRuns = s.once(), e.cfg.ProjectRuns
 	}
 	return b, nil
+}
+
+// mode says whether a turn is a background run.
+func mode(s Submit, x agent.Execution) (background bool, err error) {
+	background = s.Background || s.AsAgentSays && x.DefaultMode == agent.ModeBackground && x.Background()
+	switch {
+	case background && !x.Background():
+		return true, agent.ErrNoBackground
+	case !background && s.Key != "":
+		return false, agent.ErrKeyInline
+	}
+	return background, nil
+}
+
+// used finds a request that has been answered before, whatever has become of its
+// agent since. That it finds none proves nothing: the take looks again.
+func (e *Engine) used(ctx context.Context, s Submit) error {
+	o := s.once()
+	if o == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.times.Write)
+	defer cancel()
+	return e.store.Used(ctx, *o)
+}
+
+// once is the name of the request, nil for one without a key.
+func (s Submit) once() *agent.Once {
+	if s.Key == "" {
+		return nil
+	}
+	return &agent.Once{Project: s.Principal.Project, Principal: s.Principal.ID, Key: s.Key, Request: s.Request, Keep: KeepKey}
 }
 
 // findSession is Find with a bound: a database that hangs is one that is away.

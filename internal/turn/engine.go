@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -24,9 +25,15 @@ type Config struct {
 	// MaxQueued is how many queued turns this node runs at once, default 64. A
 	// turn that somebody waits for is never refused for it.
 	MaxQueued int
-	Times     Times
-	Observer  Observer
-	Log       *slog.Logger // default: discard
+	// ProjectRuns is how many background runs a project may have queued or running
+	// in the whole cluster before more are refused, default 1000.
+	ProjectRuns int
+	// ProjectRunning is how many of them may run at once; the others stay queued,
+	// and are in nobody's way. 0: as many as the nodes take.
+	ProjectRunning int
+	Times          Times
+	Observer       Observer
+	Log            *slog.Logger // default: discard
 }
 
 // Engine is one node: it runs turns, and stops, follows and decides any.
@@ -78,9 +85,8 @@ func New(cfg Config) *Engine {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if cfg.MaxQueued == 0 {
-		cfg.MaxQueued = 64
-	}
+	cfg.MaxQueued = cmp.Or(cfg.MaxQueued, 64)
+	cfg.ProjectRuns = cmp.Or(cfg.ProjectRuns, 1000)
 	times := cfg.Times.withDefaults()
 	base, quit := context.WithCancel(context.Background())
 	return &Engine{

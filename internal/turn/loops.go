@@ -254,7 +254,7 @@ func (e *Engine) claim(ctx context.Context) bool {
 	defer e.claims.Add(-1)
 	one, cancel := context.WithTimeout(ctx, e.times.Write)
 	defer cancel()
-	l, ok, err := e.store.Claim(one, id)
+	l, ok, err := e.store.Claim(one, id, e.cfg.ProjectRunning)
 	if err != nil {
 		e.log.Warn("claim", "err", err)
 		return false
@@ -309,7 +309,7 @@ func (e *Engine) sweep(ctx context.Context, id string) {
 }
 
 func (e *Engine) swept(s agent.Swept) {
-	e.log.Warn("closed a lost turn", "session_id", s.Lease.Session, "turn_id", s.Lease.Turn, "outcome", s.Outcome)
+	e.log.Warn("closed a turn that nobody ran", "session_id", s.Lease.Session, "turn_id", s.Lease.Turn, "outcome", s.Outcome)
 	e.obs.LegSwept()
 	e.notify(agent.Hint{Kind: agent.HintEnd, Subject: s.Lease.Session})
 	poke(e.pokeFeed)

@@ -95,6 +95,7 @@ func (e *Engine) start(l agent.Leg, queued bool) {
 
 // main runs the leg to its close.
 func (r *run) main() {
+	defer r.limitRun()()
 	closed, again := false, true
 	for again {
 		closed, again = r.once()
@@ -374,6 +375,29 @@ func (r *run) limitTime() (lift func()) {
 	left := time.Duration(ms)*time.Millisecond - r.turn.Worked - time.Since(r.began)
 	t := time.AfterFunc(left, func() { r.cancel(limited("max_wall_clock_ms")) })
 	return func() { t.Stop() }
+}
+
+// limitRun ends a background run that has worked for as long as it may, until the
+// returned function is called. What waits is no work: each leg gets what the ones
+// before have left.
+func (r *run) limitRun() (lift func()) {
+	if !r.turn.Background {
+		return func() {}
+	}
+	most := r.turn.Spec.Execution.MaxDuration()
+	t := time.AfterFunc(most-r.turn.Worked, func() {
+		r.cancel(&ending{agent.Outcome{Kind: agent.Failed, Failure: &agent.Failure{
+			Code: agent.CodeMaxDuration, Message: fmt.Sprintf("The run worked for longer than the %s it may; what was written is kept.", minutes(most))}}})
+	})
+	return func() { t.Stop() }
+}
+
+// minutes is a duration of whole minutes for people.
+func minutes(d time.Duration) string {
+	if d == time.Minute {
+		return "minute"
+	}
+	return fmt.Sprintf("%d minutes", int(d.Minutes()))
 }
 
 // limited ends a turn because a limit of its agent is reached.

@@ -26,13 +26,17 @@ type Nodes interface {
 // Slots takes and closes slots.
 type Slots interface {
 	// Take begins a turn. agent.BusyError names the turn in the way;
-	// agent.ErrNodeDead, agent.ErrParentStopped, agent.ErrNotFound (session).
+	// agent.ErrNodeDead, agent.ErrParentStopped, agent.ErrNotFound (session),
+	// agent.ErrRunLimit, agent.UsedKeyError (before anything else is looked at).
 	// Taking again with the same turn id after an unknown commit returns the leg
 	// that the first call took.
 	Take(ctx context.Context, b agent.Begin) (agent.Leg, error)
-	// Claim takes the oldest queued turn, continuations first; ok is false when
-	// there is none. agent.ErrNodeDead.
-	Claim(ctx context.Context, node string) (leg agent.Leg, ok bool, err error)
+	// Claim takes a queued turn: a continuation before any other, then one of the
+	// project that has the fewest background runs running, and of those the oldest.
+	// most is how many background runs of one project may run at once, on all
+	// nodes together; 0: no bound. ok is false when there is nothing to take.
+	// agent.ErrNodeDead.
+	Claim(ctx context.Context, node string, most int) (leg agent.Leg, ok bool, err error)
 	// Settle closes a leg: outcome, text, messages, usage, end and slot in one
 	// transaction. agent.ErrLeaseLost when others closed it. Settling again what
 	// this lease has settled is no error; Closed then says how it ended.
@@ -79,7 +83,8 @@ type Janitor interface {
 	// DeclareDead declares at most one node that was silent for a lease, if me
 	// has been in unbroken contact for a lease; returns how many.
 	DeclareDead(ctx context.Context, me string) (int, error)
-	// Sweep closes at most one leg of a dead node; ok is false when there is none.
+	// Sweep closes at most one leg of a dead node, or else ends at most one turn
+	// that was queued for longer than it may; ok is false when there is neither.
 	Sweep(ctx context.Context, me string) (closed agent.Swept, ok bool, err error)
 	// Strays lists the running legs of node taken more than two seconds ago, but
 	// for those of the leases given.
@@ -128,6 +133,9 @@ type Reader interface {
 type Turns interface {
 	// Turn returns a turn and its session; agent.ErrNotFound.
 	Turn(ctx context.Context, id string) (agent.Turn, agent.Session, error)
+	// Used returns what a take with this key would be told: agent.UsedKeyError, or
+	// nil where the key is free.
+	Used(ctx context.Context, o agent.Once) error
 }
 
 // Actions reads and decides what turns wait for.

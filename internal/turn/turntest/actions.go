@@ -115,7 +115,8 @@ func (m *Memory) decided(s *memSession, a *memAction) (queued bool, err error) {
 	if s.slot.state != agent.SlotWaiting || s.slot.turn != a.Turn || len(m.open(a.Turn)) > 0 {
 		return false, nil
 	}
-	s.slot.state, s.slot.queued, s.slot.goesOn = agent.SlotQueued, m.arrival(), true
+	s.slot.state, s.slot.goesOn = agent.SlotQueued, true
+	m.queue(s, m.turns[a.Turn])
 	m.turns[a.Turn].Status = agent.StatusQueued
 	return true, nil
 }
@@ -129,7 +130,8 @@ func (m *Memory) continueCall(s *memSession, a *memAction, asked []byte, door ag
 	a.Turn, a.CallID = t.ID, "call_"+agent.NewID()
 	m.turns[t.ID] = t
 	sl.fence++
-	sl.state, sl.turn, sl.depth, sl.queued, sl.goesOn = agent.SlotQueued, t.ID, t.Depth, m.arrival(), true
+	sl.state, sl.turn, sl.depth, sl.goesOn = agent.SlotQueued, t.ID, t.Depth, true
+	m.queue(s, t)
 	s.UpdatedAt = t.CreatedAt
 	return s.write(numbered(s.ID, t.ID, sl.seq, t.FirstWords(a.Action, asked)...))
 }

@@ -21,6 +21,7 @@ type fixture struct {
 	ctx   context.Context
 	store turn.Store
 	hints turn.Hints
+	other string // another project
 	times Times
 
 	mu       sync.Mutex
@@ -38,7 +39,7 @@ type reporter interface {
 }
 
 func newFixture(t *testing.T, h Harness) *fixture {
-	return &fixture{t: t, ctx: t.Context(), store: h.Store, hints: h.Hints, times: ShortTimes(), answers: map[string][]bool{}}
+	return &fixture{t: t, ctx: t.Context(), store: h.Store, hints: h.Hints, other: h.Other, times: ShortTimes(), answers: map[string][]bool{}}
 }
 
 func (f *fixture) check(err error) {
@@ -131,13 +132,15 @@ func (f *fixture) queued() *leg {
 	return f.take(f.begin(f.session(), ""))
 }
 
-func (f *fixture) tryClaim(node string) (*leg, bool, error) {
+func (f *fixture) tryClaim(node string) (*leg, bool, error) { return f.tryClaimOf(node, 0) }
+
+func (f *fixture) tryClaimOf(node string, most int) (*leg, bool, error) {
 	type claimed struct {
 		agent.Leg
 		ok bool
 	}
 	c, err := again(func() (claimed, error) {
-		l, ok, err := f.store.Claim(f.ctx, node)
+		l, ok, err := f.store.Claim(f.ctx, node, most)
 		return claimed{l, ok}, err
 	})
 	return f.leg(c.Leg), c.ok, err

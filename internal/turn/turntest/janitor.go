@@ -17,10 +17,25 @@ func (m *Memory) Sweep(ctx context.Context, me string) (agent.Swept, bool, error
 			}
 		}
 		if len(found) == 0 {
-			return nil
+			return m.expired()
 		}
 		return slices.MinFunc(found, bySlot)
 	})
+}
+
+// expired returns the session whose turn was queued for too long the longest, nil
+// for none.
+func (m *Memory) expired() *memSession {
+	var first *memSession
+	for _, s := range m.sessions {
+		if s.slot.expires.IsZero() || s.slot.expires.After(now()) || s.slot.state != agent.SlotQueued {
+			continue
+		}
+		if first == nil || s.slot.expires.Before(first.slot.expires) {
+			first = s
+		}
+	}
+	return first
 }
 
 // CloseFor implements turn.Closer.
@@ -40,6 +55,10 @@ func (m *Memory) closing(ctx context.Context, method string, find func() *memSes
 			return agent.Swept{}, nil
 		}
 		ok = true
+		if s.slot.state == agent.SlotQueued {
+			o := agent.Outcome{Kind: agent.Failed, Failure: agent.ExpiredFailure()}
+			return agent.Swept{Lease: s.lease(), Outcome: o.Kind}, m.endIdleAs(s, o, new(agent.StopResult))
+		}
 		swept := agent.Swept{Lease: s.lease(), Outcome: othersOutcome(s).Kind}
 		return swept, m.settleForOther(s, new(agent.StopResult))
 	})

@@ -47,6 +47,16 @@ type Memory struct {
 	sessions map[string]*memSession
 	turns    map[string]*memTurn
 	actions  map[string]*memAction
+	keys     map[memKey]memUse
+}
+
+// memKey is the key of a row of idempotency_keys, memUse the rest of it.
+type memKey struct{ project, principal, key string }
+
+type memUse struct {
+	request [32]byte
+	turn    string
+	expires time.Time
 }
 
 var (
@@ -79,8 +89,9 @@ type memSlot struct {
 	seq      int64 // last number while nobody owns the slot
 	messages int
 	taken    time.Time
-	queued   int64 // arrival
-	goesOn   bool  // queued: it goes before new turns
+	queued   int64     // arrival
+	goesOn   bool      // queued: it goes before new turns
+	expires  time.Time // queued: when it has been for too long; zero: never
 	stop     *agent.Stop
 }
 
@@ -115,6 +126,7 @@ func NewMemory(times Times) *Memory {
 		sessions: map[string]*memSession{},
 		turns:    map[string]*memTurn{},
 		actions:  map[string]*memAction{},
+		keys:     map[memKey]memUse{},
 	}
 }
 

@@ -27,7 +27,7 @@ func TestMemoryKeepsItsPromisesInAnyOrder(t *testing.T) {
 
 func openMemory(_ *testing.T, times turntest.Times) turntest.Harness {
 	m := turntest.NewMemory(times)
-	return turntest.Harness{Store: m, Hints: m, Check: m.CheckInvariants}
+	return turntest.Harness{Store: m, Hints: m, Other: "other", Check: m.CheckInvariants}
 }
 
 // begin is a turn of a new session for a node.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/belayrun/belay/internal/agent"
 )
@@ -16,12 +17,20 @@ func (m *Memory) Take(ctx context.Context, b agent.Begin) (agent.Leg, error) {
 		if t := m.turns[b.Turn.ID]; t != nil {
 			return m.retake(t, b)
 		}
+		if b.Once != nil {
+			if err := m.usedKey(*b.Once); err != nil {
+				return agent.Leg{}, err
+			}
+		}
 		if err := m.parentRuns(b.Turn.Parent); err != nil {
 			return agent.Leg{}, err
 		}
 		s, err := m.takeable(b)
 		if err != nil {
 			return agent.Leg{}, err
+		}
+		if b.MostRuns > 0 && m.runs(b.Session.Project, agent.SlotQueued, agent.SlotRunning) >= b.MostRuns {
+			return agent.Leg{}, fmt.Errorf("take slot of session %s: %w", b.Session.ID, agent.ErrRunLimit)
 		}
 		if b.Node != "" && m.nodes[b.Node].dead() {
 			return agent.Leg{}, fmt.Errorf("take slot of session %s: %w", b.Session.ID, agent.ErrNodeDead)
@@ -127,9 +136,13 @@ func (m *Memory) take(s *memSession, b agent.Begin) (agent.Leg, error) {
 	}
 	sl := &s.slot
 	sl.state, sl.turn, sl.node, sl.depth, sl.stop = agent.SlotQueued, t.ID, b.Node, t.Depth, nil
-	sl.queued, sl.goesOn = m.arrival(), false
+	m.queue(s, t)
+	sl.goesOn = false
+	if o := b.Once; o != nil {
+		m.keys[memKey{o.Project, o.Principal, o.Key}] = memUse{o.Request, t.ID, at.Add(o.Keep)}
+	}
 	if b.Node != "" {
-		sl.state, sl.taken = agent.SlotRunning, at
+		sl.state, sl.taken, sl.expires = agent.SlotRunning, at, time.Time{}
 		t.Status, t.StartedAt = agent.StatusRunning, at
 	}
 	m.turns[t.ID] = t
@@ -176,8 +189,16 @@ func (s *memSession) post(id string, messages []agent.Prompt) ([]agent.Event, er
 	return events, s.write(events)
 }
 
+// queue gives a turn its place in the queue.
+func (m *Memory) queue(s *memSession, t *memTurn) {
+	s.slot.queued, s.slot.expires = m.arrival(), time.Time{}
+	if t.Background {
+		s.slot.expires = now().Add(t.Spec.Execution.MaxDuration())
+	}
+}
+
 // Claim implements turn.Slots.
-func (m *Memory) Claim(ctx context.Context, node string) (agent.Leg, bool, error) {
+func (m *Memory) Claim(ctx context.Context, node string, most int) (agent.Leg, bool, error) {
 	type claimed struct {
 		leg agent.Leg
 		ok  bool
@@ -186,12 +207,13 @@ func (m *Memory) Claim(ctx context.Context, node string) (agent.Leg, bool, error
 		if m.nodes[node].dead() {
 			return claimed{}, fmt.Errorf("claim: %w", agent.ErrNodeDead)
 		}
-		s := m.oldestQueued()
+		s := m.nextQueued(most)
 		if s == nil {
 			return claimed{}, nil
 		}
 		t := m.turns[s.slot.turn]
 		s.slot.state, s.slot.node, s.slot.taken = agent.SlotRunning, node, now()
+		s.slot.expires = time.Time{}
 		s.slot.fence++
 		t.Status = agent.StatusRunning
 		if t.StartedAt.IsZero() {
@@ -202,12 +224,13 @@ func (m *Memory) Claim(ctx context.Context, node string) (agent.Leg, bool, error
 	return c.leg, c.ok, err
 }
 
-// oldestQueued returns the session to claim next, nil for none: a turn that has
-// run before goes first.
-func (m *Memory) oldestQueued() *memSession {
+// nextQueued returns the session to claim next, nil for none: a turn that has
+// run before goes first, then the project with the fewest runs.
+func (m *Memory) nextQueued(most int) *memSession {
 	var best *memSession
 	for _, s := range m.sessions {
-		if s.slot.state == agent.SlotQueued && (best == nil || m.before(s, best)) {
+		full := most > 0 && m.turns[s.slot.turn] != nil && m.turns[s.slot.turn].Background && m.runs(s.Project, agent.SlotRunning) >= most
+		if s.slot.state == agent.SlotQueued && !full && (best == nil || m.before(s, best)) {
 			best = s
 		}
 	}
@@ -221,7 +244,34 @@ func (m *Memory) before(a, b *memSession) bool {
 		}
 		return 1
 	}
-	return cmp.Or(cmp.Compare(first(a), first(b)), cmp.Compare(a.slot.queued, b.slot.queued)) < 0
+	return cmp.Or(
+		cmp.Compare(first(a), first(b)),
+		cmp.Compare(m.runs(a.Project, agent.SlotRunning), m.runs(b.Project, agent.SlotRunning)),
+		cmp.Compare(a.slot.queued, b.slot.queued)) < 0
+}
+
+// runs counts a project's background runs in some states.
+func (m *Memory) runs(project string, states ...agent.SlotState) int {
+	n := 0
+	for _, s := range m.sessions {
+		if s.Project == project && s.slot.turn != "" && slices.Contains(states, s.slot.state) && m.turns[s.slot.turn].Background {
+			n++
+		}
+	}
+	return n
+}
+
+// Used implements turn.Turns.
+func (m *Memory) Used(ctx context.Context, o agent.Once) error {
+	return m.exec(ctx, "Used", func() error { return m.usedKey(o) })
+}
+
+func (m *Memory) usedKey(o agent.Once) error {
+	u, ok := m.keys[memKey{o.Project, o.Principal, o.Key}]
+	if !ok || !u.expires.After(now()) {
+		return nil
+	}
+	return &agent.UsedKeyError{Turn: u.turn, Same: u.request == o.Request}
 }
 
 // Settle implements turn.Slots.
@@ -310,6 +360,7 @@ func (m *Memory) closeLeg(s *memSession, t *memTurn, o agent.Outcome) {
 	if s.slot.state == agent.SlotRunning {
 		t.Worked += at.Sub(s.slot.taken)
 	}
+	s.slot.expires = time.Time{}
 	s.slot.node, s.slot.stop, s.slot.state = "", nil, agent.SlotWaiting
 	s.UpdatedAt = at
 	if o.Kind == agent.Waiting {

@@ -122,12 +122,15 @@ func (m *Memory) stop(s *memSession, stop *agent.Stop, withdraw bool) (agent.Sto
 	return res, m.stopChildren(t, below(stop), &res)
 }
 
-// endIdle ends a turn that waits or is queued: nobody owns its slot. What it does
+// endIdle stops a turn that waits or is queued: nobody owns its slot. What it does
 // below the turn is added to res.
 func (m *Memory) endIdle(s *memSession, stop *agent.Stop, withdraw bool, res *agent.StopResult) error {
+	res.Actions += m.withdraw(s.slot.turn, stop.By, withdraw)
+	return m.endIdleAs(s, agent.Outcome{Kind: agent.Stopped, Detail: stop.Detail, Stop: stop}, res)
+}
+
+func (m *Memory) endIdleAs(s *memSession, o agent.Outcome, res *agent.StopResult) error {
 	t := m.turns[s.slot.turn]
-	res.Actions += m.withdraw(t.ID, stop.By, withdraw)
-	o := agent.Outcome{Kind: agent.Stopped, Detail: stop.Detail, Stop: stop}
 	s.slot.fence++
 	events := m.untold(s, t, o)
 	seq := s.slot.seq + int64(len(events))
@@ -136,7 +139,7 @@ func (m *Memory) endIdle(s *memSession, stop *agent.Stop, withdraw bool, res *ag
 		return err
 	}
 	m.closeLeg(s, t, o)
-	return m.stopChildren(t, below(stop), res)
+	return m.stopChildren(t, parentStop(t, o), res)
 }
 
 // stopChildren stops every live turn below t, parents before children, and adds

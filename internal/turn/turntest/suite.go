@@ -15,6 +15,7 @@ import (
 type Harness struct {
 	Store turn.Store
 	Hints turn.Hints   // nil: hints are not tested
+	Other string       // another project that it knows
 	Check func() error // what the store itself knows to be broken; nil: nothing to ask
 }
 
@@ -48,7 +49,7 @@ type storeCase struct {
 func RunStore(t *testing.T, open func(t *testing.T, times Times) Harness) {
 	cases := slices.Concat(
 		takeCases(), postCases(), claimCases(), writeCases(), stopCases(), stopRaceCases(), settleCases(), actionCases(),
-		decideCases(), leftCases(), expireCases(), deadCases(), reconcileCases(), treeCases(), nodeCases(), readCases(), hintCases(),
+		queueCases(), decideCases(), leftCases(), expireCases(), deadCases(), reconcileCases(), treeCases(), nodeCases(), readCases(), hintCases(),
 	)
 	shared := open(t, ShortTimes())
 	for _, c := range cases {
