@@ -66,9 +66,15 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m := metrics.New(reg)
 	sand := s.newSandbox(log)
+	bounds, err := s.bounds()
+	if err != nil {
+		store.Close()
+		return nil, err
+	}
 	endOrphans(ctx, sand, log)
 	cfg := turn.Config{
 		Store: store, Agents: store, Models: n.models, Tools: toolbox(store, store, guard, n.mcp, sand), Label: s.Node,
+		MaxQueued: bounds.node, ProjectRuns: bounds.project, ProjectRunning: bounds.active,
 		Observer: observer(m, fl), Log: log,
 	}
 	if s.Push != "off" {

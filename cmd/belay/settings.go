@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +28,9 @@ type settings struct {
 	MCPStdio      string
 	Sandbox       string // bwrap, unconfined or off
 	SandboxDir    string // of workspaces; empty: see sandboxDir
+	Runs          string // background runs at once on this node
+	ProjectRuns   string // queued and running of a project
+	ProjectActive string // running of a project at once, 0: no bound
 	Ping          string // silence after which a stream gets a comment, a duration
 }
 
@@ -48,6 +52,9 @@ func (s *settings) serving(c *cobra.Command, addr string) {
 	f.StringVar(&s.LogLevel, "log-level", cmp.Or(os.Getenv("BELAY_LOG_LEVEL"), "info"), "debug, info, warn or error (BELAY_LOG_LEVEL)")
 	f.StringVar(&s.Ping, "ping", cmp.Or(os.Getenv("BELAY_PING"), "15s"), "how long a stream is silent before it gets a comment; less than any proxy's idle timeout (BELAY_PING)")
 	f.StringVar(&s.MCPStdio, "mcp-stdio", cmp.Or(os.Getenv("BELAY_MCP_STDIO"), "off"), "on or off: on lets agents name commands that this node runs as MCP servers (BELAY_MCP_STDIO)")
+	f.StringVar(&s.Runs, "runs", cmp.Or(os.Getenv("BELAY_RUNS"), "64"), "background runs that this node runs at once (BELAY_RUNS)")
+	f.StringVar(&s.ProjectRuns, "project-runs", cmp.Or(os.Getenv("BELAY_PROJECT_RUNS"), "1000"), "background runs that a project may have queued and running before more are refused (BELAY_PROJECT_RUNS)")
+	f.StringVar(&s.ProjectActive, "project-active-runs", cmp.Or(os.Getenv("BELAY_PROJECT_ACTIVE_RUNS"), "0"), "of these, how many may run at once on all nodes together; 0: as many as the nodes take (BELAY_PROJECT_ACTIVE_RUNS)")
 	s.reaching(c)
 	s.sandboxed(c)
 }
@@ -85,6 +92,9 @@ func (s *settings) check() error {
 	if _, err := s.guard(); err != nil {
 		return err
 	}
+	if _, err := s.bounds(); err != nil {
+		return err
+	}
 	_, err := s.sealer()
 	return err
 }
@@ -102,6 +112,30 @@ func (s *settings) ping() (time.Duration, error) {
 		return 0, fmt.Errorf("BELAY_PING must be a duration like 15s, not %q", s.Ping)
 	}
 	return d, nil
+}
+
+// bounds are those of background runs.
+type bounds struct{ node, project, active int }
+
+func (s *settings) bounds() (b bounds, err error) {
+	for _, n := range []struct {
+		to          *int
+		name, given string
+		def, low    int
+	}{
+		{&b.node, "BELAY_RUNS", s.Runs, 64, 1},
+		{&b.project, "BELAY_PROJECT_RUNS", s.ProjectRuns, 1000, 1},
+		{&b.active, "BELAY_PROJECT_ACTIVE_RUNS", s.ProjectActive, 0, 0},
+	} {
+		*n.to = n.def
+		if n.given == "" {
+			continue
+		}
+		if *n.to, err = strconv.Atoi(n.given); err != nil || *n.to < n.low || *n.to > 1_000_000 {
+			return b, fmt.Errorf("%s must be a whole number from %d to 1000000, not %q", n.name, n.low, n.given)
+		}
+	}
+	return b, nil
 }
 
 // guard is the way out to addresses that callers supply.

@@ -100,6 +100,10 @@ var kinds = []struct {
 	{agent.ErrExists, Error{Status: http.StatusConflict, Code: "already_exists", Message: "There is one already."}},
 	{agent.ErrNoSecretKey, Error{Status: http.StatusNotImplemented, Code: "secrets_not_configured", Message: "This server keeps no secrets: its operator must set BELAY_SECRET_KEY.", NoRetry: true}},
 	{agent.ErrChanged, Error{Status: http.StatusConflict, Code: "changed", Message: "Somebody else changed it meanwhile. Read it and try again."}},
+	{agent.ErrNoBackground, Error{Status: http.StatusBadRequest, Code: "agent_background_disabled", Param: "background", Message: "This agent takes no background runs."}},
+	{agent.ErrKeyInline, Error{Status: http.StatusBadRequest, Code: "idempotency_key_sync_not_supported", Param: "Idempotency-Key", Message: "The header Idempotency-Key goes with background runs only."}},
+	{agent.ErrRunLimit, Error{Status: http.StatusTooManyRequests, Code: "agent_run_concurrency_limit", RetryAfter: 5 * time.Second,
+		Message: "The project has as many background runs queued and running as it may. Try again when some have ended."}},
 	{agent.ErrDraining, Error{Status: http.StatusServiceUnavailable, Code: "draining", Message: "This node is shutting down. Try again: another one takes it."}},
 	{agent.ErrUnavailable, Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "The database can't be reached now. Try again.", RetryAfter: 2 * time.Second}},
 	{os.ErrDeadlineExceeded, Error{Status: http.StatusRequestTimeout, Code: "request_timeout", Message: "The request's body took too long to arrive."}},
@@ -114,6 +118,12 @@ func explainType(err error) *Error {
 	}
 	if e, ok := errors.AsType[*agent.InUseError](err); ok {
 		return &Error{Status: http.StatusConflict, Code: "tool_in_use", Message: "It is needed by " + strings.Join(e.By, ", ") + ": change those first."}
+	}
+	if _, ok := errors.AsType[*agent.UsedKeyError](err); ok {
+		return &Error{
+			Status: http.StatusConflict, Code: "idempotency_key_conflict", Param: "Idempotency-Key",
+			Message: "This Idempotency-Key came with another request before. Send that again, or this one with another key.",
+		}
 	}
 	if e, ok := errors.AsType[*agent.DecidedError](err); ok {
 		return &Error{

@@ -30,6 +30,9 @@ func TestBadInputNamesTheField(t *testing.T) {
 		{"GET", "/agents/conversations?limit=101", "", "limit"},
 		{"GET", "/agents/conversations?limit=ten", "", "limit"},
 		{"GET", "/agents/conversations?cursor=%21", "", "cursor"},
+		{"GET", "/agents/runs?status=cancelled", "", "status"},
+		{"GET", "/agents/runs?limit=0", "", "limit"},
+		{"GET", "/agents/runs?cursor=%21", "", "cursor"},
 		{"GET", conv + "/messages?after=-2", "", "after"},
 		{"GET", conv + "/messages?limit=201", "", "limit"},
 		{"GET", conv + "/events?after=-1", "", "after"},
@@ -76,6 +79,7 @@ func TestBadInputNamesTheField(t *testing.T) {
 		{"POST", "/agents", config(`"execution":{"default_mode":"later"}`), "config.execution.default_mode"},
 		{"POST", "/agents", config(`"execution":{"callback_url":"ftp://x"}`), "config.execution.callback_url"},
 		{"POST", "/agents", config(`"execution":{"background_max_duration_minutes":-1}`), "config.execution.background_max_duration_minutes"},
+		{"POST", "/agents", config(`"execution":{"background_max_duration_minutes":43201}`), "config.execution.background_max_duration_minutes"},
 		{"PATCH", "/agents/support", `{"key":"other"}`, "key"},
 		{"PATCH", "/agents/support", `{"status":"gone"}`, "status"},
 		{"PATCH", "/agents/support", `{"config":7}`, "config"},
@@ -140,7 +144,7 @@ func TestBadInputNamesTheField(t *testing.T) {
 		{"POST", "/responses", ask(`"metadata":{"a":null}`), "metadata.a"},
 		{"POST", "/responses", ask(`"metadata":"x"`), "metadata"},
 		{"POST", "/responses", ask(`"metadata":{"a":"` + strings.Repeat("x", 513) + `"}`), "metadata"},
-		{"POST", "/responses", ask(`"background":true`), "background"},
+		{"POST", "/responses", ask(`"background":"yes"`), "background"},
 		{"POST", "/responses", ask(`"callback_url":"https://example.com"`), "callback_url"},
 		{"POST", "/responses", ask(`"tools":[{"type":"web_search"}]`), "tools"},
 		{"POST", "/responses", ask(`"tool_choice":"required"`), "tool_choice"},
@@ -167,13 +171,14 @@ func TestBadInputNamesTheField(t *testing.T) {
 		{"POST", "/agents/actions/ac1/decision", `{"decision":"approve","arguments":[1]}`, "arguments"},
 		{"POST", "/agents/actions/ac1/decision", `{"decision":"approve","by":"me"}`, "by"},
 	}
-	for _, stop := range []string{conv + "/cancel", "/agents/responses/resp_" + session1 + "/cancel", "/responses/resp_" + session1 + "/cancel"} {
+	for _, stop := range []string{conv + "/cancel", "/agents/responses/resp_" + session1 + "/cancel", "/responses/resp_" + session1 + "/cancel", "/agents/runs/run_" + turn1 + "/cancel"} {
 		rows = append(rows,
 			row{"POST", stop + "?wait_ms=20001", "", "wait_ms"}, row{"POST", stop + "?wait_ms=-1", "", "wait_ms"},
 			row{"POST", stop + "?wait_ms=soon", "", "wait_ms"}, row{"POST", stop, `{"wait_ms":20001}`, "wait_ms"},
 			row{"POST", stop, `{"wait_ms":1.5}`, "wait_ms"}, row{"POST", stop, `{"run_id":7}`, "run_id"},
 			row{"POST", stop, `{"run_id":"run_"}`, "run_id"}, row{"POST", stop, `{"reason":"x"}`, "reason"})
 	}
+	rows = append(rows, row{"POST", "/agents/runs/run_" + turn1 + "/cancel", `{"run_id":"another"}`, "run_id"})
 	for _, r := range rows {
 		a := s.do("owner", r.method, r.path, r.body)
 		if a.status != http.StatusBadRequest || a.field(t, "error.param") != r.param || a.field(t, "error.code") != "invalid_request" {
@@ -203,6 +208,7 @@ func TestBadBodies(t *testing.T) {
 		{"POST", "/responses", false}, {"POST", "/agents/responses", false},
 		{"POST", "/tools", false}, {"PATCH", "/tools/crm", false}, {"POST", "/tools/crm/check", true},
 		{"POST", "/agents/conversations/x/cancel", true}, {"POST", "/responses/x/cancel", true}, {"POST", "/agents/responses/x/cancel", true},
+		{"POST", "/agents/runs/x/cancel", true},
 		{"POST", "/agents/actions/x/decision", false},
 	} {
 		for _, body := range []string{"", " \n", "{", "[]", `"x"`, "null", "{} {}", "{}x", "{'a':1}", "\xff", `{"a":1,}`} {

@@ -835,6 +835,9 @@ type Response struct {
 
 	// RequiredActions What a paused response waits for.
 	RequiredActions []RequiredAction `json:"required_actions,omitempty"`
+
+	// Run Of a background run, but in the events of a stream.
+	Run *RunSummary `json:"run,omitempty"`
 }
 
 // ResponseDeleted defines model for ResponseDeleted.
@@ -857,6 +860,9 @@ type ResponseEvent = json.RawMessage
 type ResponseFormat struct {
 	Type string `json:"type"`
 }
+
+// ResponseOrRun defines model for ResponseOrRun.
+type ResponseOrRun = json.RawMessage
 
 // ResponseRequest defines model for ResponseRequest.
 type ResponseRequest = json.RawMessage
@@ -881,6 +887,32 @@ type ResponseUsage struct {
 	Estimated bool `json:"estimated,omitempty"`
 }
 
+// Run defines model for Run.
+type Run = json.RawMessage
+
+// RunCallback defines model for RunCallback.
+type RunCallback struct {
+	Url      string `json:"url"`
+	Status   string `json:"status"`
+	Attempts int    `json:"attempts"`
+	Signed   bool   `json:"signed"`
+}
+
+// RunError defines model for RunError.
+type RunError struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+// RunList defines model for RunList.
+type RunList struct {
+	Data       []RunSummary `json:"data"`
+	NextCursor *string      `json:"next_cursor"`
+}
+
+// RunStatus defines model for RunStatus.
+type RunStatus = agent.RunStatus
+
 // RunStepList defines model for RunStepList.
 type RunStepList struct {
 	Object  string  `json:"object"`
@@ -888,6 +920,34 @@ type RunStepList struct {
 	FirstId *string `json:"first_id"`
 	LastId  *string `json:"last_id"`
 	HasMore bool    `json:"has_more"`
+}
+
+// RunSummary A background run without its result.
+type RunSummary struct {
+	Id     string    `json:"id"`
+	Object string    `json:"object"`
+	Status RunStatus `json:"status"`
+
+	// Agent The agent's key.
+	Agent string `json:"agent"`
+
+	// Version Version of the agent; 0: the draft.
+	Version        int    `json:"version"`
+	ConversationId string `json:"conversation_id"`
+
+	// Error Why it did not succeed, once it has ended.
+	Error *RunError `json:"error"`
+
+	// StopReason cancelled, or limit where a limit of the agent ended it.
+	StopReason        *string `json:"stop_reason"`
+	CreatedAt         int64   `json:"created_at"`
+	StartedAt         *int64  `json:"started_at"`
+	CompletedAt       *int64  `json:"completed_at"`
+	CancelRequestedAt *int64  `json:"cancel_requested_at"`
+
+	// MaxDurationMs How long it may work, and be queued at a time.
+	MaxDurationMs int64        `json:"max_duration_ms"`
+	Callback      *RunCallback `json:"callback"`
 }
 
 // SandboxSource What commands in a sandbox may use. With source sandbox only. Zero is the default.
@@ -1203,6 +1263,9 @@ type AssistantId = string
 // ConversationId defines model for ConversationId.
 type ConversationId = string
 
+// IdempotencyKey defines model for IdempotencyKey.
+type IdempotencyKey = string
+
 // PageAfter defines model for PageAfter.
 type PageAfter = string
 
@@ -1217,6 +1280,9 @@ type PageOrder string
 
 // ResponseId defines model for ResponseId.
 type ResponseId = string
+
+// RunId defines model for RunId.
+type RunId = string
 
 // ThreadId defines model for ThreadId.
 type ThreadId = string
@@ -1300,8 +1366,38 @@ type ListMessagesParams struct {
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
+// CreateAgentResponseParams defines parameters for CreateAgentResponse.
+type CreateAgentResponseParams struct {
+	// IdempotencyKey With background runs only. Sent again within 24 hours by the same token, the same
+	// request begins nothing and is answered with the run as it is then, 200; another
+	// request with the same key is 409 `idempotency_key_conflict`.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // CancelAgentResponseParams defines parameters for CancelAgentResponse.
 type CancelAgentResponseParams struct {
+	// WaitMs Wait up to so many milliseconds for the end. In the body it is the same.
+	WaitMs *WaitMs `form:"wait_ms,omitempty" json:"wait_ms,omitempty"`
+}
+
+// ListRunsParams defines parameters for ListRuns.
+type ListRunsParams struct {
+	// Status Only runs of this status.
+	Status *RunStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Agent Only runs of this agent.
+	Agent *string `form:"agent,omitempty" json:"agent,omitempty"`
+
+	// ConversationId Only runs of this conversation.
+	ConversationId *string `form:"conversation_id,omitempty" json:"conversation_id,omitempty"`
+	Limit          *int    `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor `next_cursor` of the page before.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// CancelRunParams defines parameters for CancelRun.
+type CancelRunParams struct {
 	// WaitMs Wait up to so many milliseconds for the end. In the body it is the same.
 	WaitMs *WaitMs `form:"wait_ms,omitempty" json:"wait_ms,omitempty"`
 }
@@ -1322,6 +1418,14 @@ type ListAssistantsParams struct {
 
 // ListAssistantsParamsOrder defines parameters for ListAssistants.
 type ListAssistantsParamsOrder string
+
+// CreateResponseParams defines parameters for CreateResponse.
+type CreateResponseParams struct {
+	// IdempotencyKey With background runs only. Sent again within 24 hours by the same token, the same
+	// request begins nothing and is answered with the run as it is then, 200; another
+	// request with the same key is 409 `idempotency_key_conflict`.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
 
 // GetResponseParams defines parameters for GetResponse.
 type GetResponseParams struct {
@@ -1420,6 +1524,9 @@ type CreateAgentResponseJSONRequestBody = ResponseRequest
 
 // CancelAgentResponseJSONRequestBody defines body for CancelAgentResponse for application/json ContentType.
 type CancelAgentResponseJSONRequestBody = StopRequest
+
+// CancelRunJSONRequestBody defines body for CancelRun for application/json ContentType.
+type CancelRunJSONRequestBody = StopRequest
 
 // UpdateAgentJSONRequestBody defines body for UpdateAgent for application/json ContentType.
 type UpdateAgentJSONRequestBody = AgentPatch

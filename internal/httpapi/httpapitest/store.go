@@ -188,6 +188,30 @@ func (w *World) Actions(_ context.Context, id string) ([]agent.Action, error) {
 	return out, w.down
 }
 
+// Runs returns the background runs of a filter, newest first.
+func (w *World) Runs(_ context.Context, f agent.RunFilter) ([]agent.Turn, string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []agent.Turn
+	for _, t := range w.turns {
+		s := w.sessions[t.Session]
+		if t.Background && s.Project == f.Project && (f.Owner == "" || f.Owner == s.Owner) && (f.Agent == "" || f.Agent == t.Agent) &&
+			(f.Session == "" || f.Session == t.Session) && (f.Status == "" || f.Status == t.RunStatus()) {
+			all = append(all, *t)
+		}
+	}
+	slices.SortFunc(all, func(a, b agent.Turn) int { return cmp.Compare(b.ID, a.ID) })
+	from, err := strconv.Atoi(cmp.Or(f.Page.Cursor, "0"))
+	if err != nil || from < 0 {
+		return nil, "", &agent.FieldError{Field: "cursor", Message: "must be a cursor from the page before"}
+	}
+	all = all[min(from, len(all)):]
+	if len(all) > f.Page.Limit {
+		return all[:f.Page.Limit], strconv.Itoa(from + f.Page.Limit), w.down
+	}
+	return all, "", w.down
+}
+
 // SessionActions returns the actions of a session's newest turn, and open ones.
 func (w *World) SessionActions(_ context.Context, session string) ([]agent.Action, error) {
 	w.mu.Lock()

@@ -43,6 +43,9 @@ type World struct {
 	began    []turn.Submit
 	stops    []turn.StopRequest
 	timeouts int
+	keys     map[string]agent.UsedKeyError // by principal and key
+	requests map[string][32]byte           // that began a turn with a key
+	full     bool
 }
 
 type session struct {
@@ -55,11 +58,13 @@ type session struct {
 
 // NewWorld returns a World with an agent "support" of project "p1" and these
 // tokens: owner, other (both of p1, all but the permissions on others'
-// sessions), admin (all of them), weak (none) and foreign (project p2, all).
+// sessions), admin (all of them), runner (may run, and approve nothing), weak (none)
+// and foreign (project p2, all).
 func NewWorld() *World {
 	w := &World{
 		callers: map[string]agent.Principal{}, agents: map[string]*agent.Agent{}, tools: map[string]agent.SharedTool{},
 		sessions: map[string]*session{}, turns: map[string]*agent.Turn{}, changed: make(chan struct{}),
+		keys: map[string]agent.UsedKeyError{}, requests: map[string][32]byte{},
 	}
 	own := slices.DeleteFunc(slices.Clone(agent.Permissions), func(p agent.Permission) bool {
 		return p == agent.PermSessionViewOthers || p == agent.PermSessionManageOthers
@@ -69,7 +74,7 @@ func NewWorld() *World {
 		perms   []agent.Permission
 	}{
 		"owner": {"p1", own}, "other": {"p1", own}, "admin": {"p1", agent.Permissions},
-		"weak": {"p1", nil}, "foreign": {"p2", agent.Permissions},
+		"runner": {"p1", []agent.Permission{agent.PermAgentView, agent.PermAgentRun}}, "weak": {"p1", nil}, "foreign": {"p2", agent.Permissions},
 	} {
 		w.callers["Bearer "+name] = agent.Principal{ID: "token:" + name, Project: c.project, Name: name, Permissions: c.perms}
 	}
@@ -85,6 +90,13 @@ func (w *World) Break(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.down = err
+}
+
+// Fill makes the projects have as many background runs as they may.
+func (w *World) Fill(full bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.full = full
 }
 
 // SetSpec changes what an agent's turns run.
@@ -148,6 +160,9 @@ func (w *World) append(t *agent.Turn, bodies ...agent.Body) {
 			s.state, s.turn = agent.SlotIdle, ""
 		case agent.TextDelta, agent.ToolStarted:
 			t.Status, s.state = agent.StatusRunning, agent.SlotRunning
+			if t.StartedAt.IsZero() {
+				t.StartedAt = Epoch
+			}
 		}
 	}
 	close(w.changed)
@@ -202,6 +217,9 @@ func (w *World) Begin(_ context.Context, s turn.Submit) (agent.Turn, error) {
 func (w *World) begin(s turn.Submit) (agent.Turn, error) {
 	w.began = append(w.began, s)
 	a := w.agents[s.Principal.Project+"/"+s.Agent]
+	if err := w.usedKey(s); err != nil {
+		return agent.Turn{}, err
+	}
 	switch {
 	case w.down != nil:
 		return agent.Turn{}, w.down
@@ -211,6 +229,10 @@ func (w *World) begin(s turn.Submit) (agent.Turn, error) {
 		return agent.Turn{}, &agent.FieldError{Field: "model", Message: "agent " + a.Key + " is not active"}
 	case s.Version != nil && *s.Version > a.Published:
 		return agent.Turn{}, &agent.FieldError{Field: "version", Message: "agent " + a.Key + " has no version " + strconv.Itoa(*s.Version)}
+	}
+	background, err := w.background(s, a.Draft.Execution)
+	if err != nil {
+		return agent.Turn{}, err
 	}
 	sess := w.sessions[s.Session]
 	if s.Session == "" {
@@ -235,14 +257,20 @@ func (w *World) begin(s turn.Submit) (agent.Turn, error) {
 	t := agent.Turn{
 		ID: w.id("7a"), Session: sess.ID, Agent: s.Agent, Version: version, Door: s.Door, By: s.Principal.ID,
 		Status: agent.StatusRunning, FirstSeq: int64(len(sess.events) + 1), Index: index,
-		Metadata: s.Metadata, Spec: s.Overrides.Apply(a.Draft), CreatedAt: Epoch, StartedAt: Epoch,
+		Metadata: s.Metadata, Spec: s.Overrides.Apply(a.Draft), CreatedAt: Epoch, StartedAt: Epoch, Background: background,
 	}
 	sess.turn, sess.state = t.ID, agent.SlotRunning
+	if background {
+		t.Status, t.StartedAt, sess.state = agent.StatusQueued, time.Time{}, agent.SlotQueued
+	}
+	if s.Key != "" {
+		w.keys[s.Principal.ID+" "+s.Key], w.requests[t.ID] = agent.UsedKeyError{Turn: t.ID}, s.Request
+	}
 	w.turns[t.ID] = &t
 	if !s.NoInput {
 		w.append(&t, agent.Message{Index: sess.index, Role: agent.RoleUser, Text: s.Input, Status: agent.StatusCompleted})
 	}
-	w.append(&t, agent.TurnStarted{Agent: s.Agent, Version: version, Model: a.Draft.Model, Door: s.Door, By: s.Principal.ID, Index: t.Index})
+	w.append(&t, agent.TurnStarted{Agent: s.Agent, Version: version, Model: a.Draft.Model, Door: s.Door, By: s.Principal.ID, Index: t.Index, Background: background})
 	return t, nil
 }
 
@@ -274,6 +302,30 @@ func (w *World) post(s *session, messages []agent.Prompt) []agent.Event {
 			agent.Message{Index: s.index, Role: m.Role, Text: m.Text, Status: agent.StatusCompleted})
 	}
 	return slices.Clone(s.events[from:])
+}
+
+// usedKey tells of a request that was sent before.
+func (w *World) usedKey(s turn.Submit) error {
+	used, ok := w.keys[s.Principal.ID+" "+s.Key]
+	if s.Key == "" || !ok {
+		return nil
+	}
+	used.Same = w.requests[used.Turn] == s.Request
+	return &used
+}
+
+// background says whether a turn is a background run.
+func (w *World) background(s turn.Submit, x agent.Execution) (bool, error) {
+	is := s.Background || s.AsAgentSays && x.DefaultMode == agent.ModeBackground
+	switch {
+	case is && !x.Background():
+		return is, agent.ErrNoBackground
+	case is && w.full:
+		return is, agent.ErrRunLimit
+	case !is && s.Key != "":
+		return is, agent.ErrKeyInline
+	}
+	return is, nil
 }
 
 // Follow yields a session's events above after, and waits for more.
@@ -368,15 +420,39 @@ func (w *World) Stop(_ context.Context, q turn.StopRequest) (turn.StopAnswer, er
 func (w *World) stop(s *session, q turn.StopRequest) turn.StopAnswer {
 	a := turn.StopAnswer{Session: s.ID, Cancelled: true, Turns: []string{s.turn}, Status: turn.StopStopping}
 	t := w.turns[s.turn]
-	t.Stop = &agent.Stop{By: q.Principal.ID, Door: q.Door, Node: "n1", At: Epoch}
+	stop := &agent.Stop{By: q.Principal.ID, Door: q.Door, Node: "n1", At: Epoch}
+	switch s.state {
+	case agent.SlotWaiting:
+		if !w.withdraw(t.ID, q.Principal) {
+			return turn.StopAnswer{Session: s.ID, Status: turn.StopNone}
+		}
+		fallthrough
+	case agent.SlotQueued:
+		a.Status, t.Stop = turn.StopStopped, stop
+		w.append(t, agent.TurnEnded{Status: agent.StatusIncomplete, StopReason: agent.ReasonCancelled, Stop: stop})
+		return a
+	}
 	w.append(t, agent.TurnStopping{By: q.Principal.ID, Door: q.Door, Node: "n1"})
+	t.Stop = stop
 	if q.Wait > 0 {
 		a.Status = turn.StopStopped
 		w.append(t, agent.Message{Index: t.Index, Role: agent.RoleAssistant, Text: partial(s), Status: agent.StatusIncomplete, StopReason: agent.ReasonCancelled})
-		w.append(t, agent.TurnEnded{Status: agent.StatusIncomplete, StopReason: agent.ReasonCancelled,
-			Stop: t.Stop})
+		w.append(t, agent.TurnEnded{Status: agent.StatusIncomplete, StopReason: agent.ReasonCancelled, Stop: stop})
 	}
 	return a
+}
+
+// withdraw answers a turn's open actions "no", if the principal may.
+func (w *World) withdraw(id string, p agent.Principal) bool {
+	if !p.Can(agent.PermAgentApprove) {
+		return false
+	}
+	for i := range w.actions {
+		if a := &w.actions[i]; a.Turn == id && a.State == agent.ActionOpen {
+			a.State, a.DecidedBy, a.DecidedAt = agent.ActionWithdrawn, p.ID, Epoch
+		}
+	}
+	return true
 }
 
 // partial returns the text that no message has yet.

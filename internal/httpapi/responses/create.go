@@ -10,49 +10,77 @@ import (
 	"github.com/belayrun/belay/internal/turn"
 )
 
-// create begins a turn and answers with it, whole or streamed. version is what
-// runs where the caller names none: nil the published one, 0 the draft.
+// create begins a turn and answers with it, whole or streamed; with a background
+// run that it is queued, or streamed. version is what runs where the caller names
+// none: nil the published one, 0 the draft.
 func (d *door) create(through agent.Door, version *int) httpapi.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		out, stream, err := d.begun(r, through, version)
-		if err != nil {
+		b, err := d.begun(r, through, version)
+		switch {
+		case err != nil:
 			return err
+		case b.stream && b.again:
+			return d.stream(w, r, b.out, func(e agent.Event) (bool, error) { return d.lastPause(r.Context(), e) })
+		case b.stream:
+			return d.stream(w, r, b.out, func(agent.Event) (bool, error) { return true, nil })
+		case b.out.turn.Background:
+			return d.accepted(w, r, through, b.out, b.again)
 		}
-		if stream {
-			return d.stream(w, r, out, func(agent.Event) (bool, error) { return true, nil })
-		}
-		return d.whole(w, r, out)
+		return d.whole(w, r, b.out)
 	}
+}
+
+// begun is a turn that a request has begun, and how that wants to be answered.
+// again: the same request had begun it before.
+type begun struct {
+	out           *renderer
+	stream, again bool
 }
 
 // begun begins the turn that a request asks for. The renderer is all of it that
 // is kept while it is answered: a stream's stack has to stay small.
-func (d *door) begun(r *http.Request, through agent.Door, version *int) (out *renderer, stream bool, err error) {
-	q, s, err := d.submit(r)
+func (d *door) begun(r *http.Request, through agent.Door, version *int) (b begun, err error) {
+	q, s, err := d.submit(r, through)
 	if err != nil {
-		return nil, false, err
+		return b, err
 	}
 	s.Door = through
 	if s.Version == nil {
 		s.Version = version
 	}
 	t, err := d.begin(r.Context(), s)
-	if err != nil {
-		return nil, false, err
+	if used, ok := errors.AsType[*agent.UsedKeyError](err); ok {
+		b.again = true
+		t, err = d.repeated(r.Context(), used)
 	}
-	return newRenderer(t), q.Stream, nil
+	b.out, b.stream = newRenderer(t), q.Stream
+	return b, err
+}
+
+// repeated returns the run that the same request began before.
+func (d *door) repeated(ctx context.Context, used *agent.UsedKeyError) (agent.Turn, error) {
+	if !used.Same {
+		return agent.Turn{}, used
+	}
+	t, _, err := d.store.Turn(ctx, used.Turn)
+	if errors.Is(err, agent.ErrNotFound) {
+		return t, &httpapi.Error{Status: http.StatusConflict, Code: "idempotency_key_conflict", Param: keyHeader, Err: used,
+			Message: "The run that this request began has been deleted since. Send another key to begin another."}
+	}
+	httpapi.Note(ctx, t.Session, t.ID)
+	return t, err
 }
 
 // submit reads a request.
-func (d *door) submit(r *http.Request) (request, turn.Submit, error) {
+func (d *door) submit(r *http.Request, through agent.Door) (request, turn.Submit, error) {
 	var q request
 	p := httpapi.Caller(r.Context())
 	if err := httpapi.Need(p, agent.PermAgentRun); err != nil {
 		return q, turn.Submit{}, err
 	}
-	if r.Header.Get("Idempotency-Key") != "" {
-		return q, turn.Submit{}, &httpapi.Error{Status: http.StatusBadRequest, Code: "idempotency_key_sync_not_supported",
-			Message: "The header Idempotency-Key goes with background runs only."}
+	key, err := idempotencyKey(r)
+	if err != nil {
+		return q, turn.Submit{}, err
 	}
 	if err := httpapi.ReadJSON(r, &q); err != nil {
 		return q, turn.Submit{}, err
@@ -68,6 +96,8 @@ func (d *door) submit(r *http.Request) (request, turn.Submit, error) {
 	return q, turn.Submit{
 		Principal: p, Session: session, Agent: q.Model, Version: q.Version,
 		Input: text, Overrides: q.overrides(), Metadata: q.Metadata,
+		Background: q.Background != nil && *q.Background, AsAgentSays: q.Background == nil,
+		Key: key, Request: q.hash(through),
 	}, err
 }
 

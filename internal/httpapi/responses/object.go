@@ -39,7 +39,7 @@ func (r *renderer) response() apigen.Response {
 // that goes on with previous_response_id. A background run has one of its own.
 func responseID(t agent.Turn) string {
 	if t.Background {
-		return "resp_" + t.ID
+		return "run_" + t.ID
 	}
 	return "resp_" + t.Session
 }
@@ -54,11 +54,21 @@ func (r *renderer) state(out *apigen.Response) {
 		out.IncompleteDetails = &apigen.IncompleteDetails{Reason: agent.ReasonPaused}
 		out.RequiredActions = r.actions
 		out.Usage = usage(r.used)
-	case !r.began && r.turn.Status == agent.StatusQueued:
+	case r.queued():
 		out.Status = apigen.ResponseStatusQueued
 	default:
 		out.Status = apigen.ResponseStatusInProgress
 	}
+}
+
+// queued reports whether no node has the turn. In a stream that is what the
+// journal lets see, so that it is the same each time it is rendered; what is read
+// now says what is so now.
+func (r *renderer) queued() bool {
+	if r.quiet || !r.turn.Background {
+		return r.turn.Status == agent.StatusQueued && (r.turn.Background || !r.began)
+	}
+	return !r.taken
 }
 
 func (r *renderer) endState(out *apigen.Response) {
@@ -69,6 +79,9 @@ func (r *renderer) endState(out *apigen.Response) {
 	case agent.StatusIncomplete:
 		out.Status, out.StopReason, out.StopDetail = apigen.ResponseStatusIncomplete, r.end.StopReason, r.end.StopDetail
 		out.IncompleteDetails = &apigen.IncompleteDetails{Reason: incompleteReason(r.end)}
+		if r.turn.Background && r.end.StopReason == agent.ReasonCancelled {
+			out.Status, out.IncompleteDetails = apigen.ResponseStatusCancelled, nil
+		}
 	default:
 		out.Status = apigen.ResponseStatusFailed
 		out.Error = &apigen.ResponseError{Code: agent.CodeAgentError, Message: "The turn failed."}

@@ -75,7 +75,11 @@ func (d *door) response(ctx context.Context, out *renderer) (apigen.Response, er
 			after, more = e.Seq, more && out.end == nil
 		}
 	}
-	return out.response(), nil
+	whole := out.response()
+	if out.turn.Background {
+		whole.Run = new(summary(out.turn))
+	}
+	return whole, nil
 }
 
 // inputItems answers with the user's message of a turn.

@@ -23,6 +23,7 @@ type renderer struct {
 
 	number    int64
 	began     bool
+	taken     bool // a node has worked on it
 	at, ended time.Time
 	continued bool // the session had messages before
 	paused    bool // the last word so far is a pause
@@ -58,6 +59,9 @@ func (r *renderer) Step(dst []byte, e agent.Event) ([]byte, error) {
 	}
 	r.out = dst
 	err := r.resume(e)
+	if err == nil {
+		err = r.begins(e)
+	}
 	if err == nil {
 		err = r.step(e)
 	}
@@ -115,6 +119,22 @@ func (r *renderer) start(b agent.TurnStarted) error {
 	if err := r.lifecycle("response.created", false); err != nil {
 		return err
 	}
+	if r.turn.Background {
+		return r.lifecycle("response.queued", false)
+	}
+	return r.lifecycle("response.in_progress", false)
+}
+
+// begins tells, at the first sign of it, that a node has taken a background run.
+func (r *renderer) begins(e agent.Event) error {
+	switch e.Kind() {
+	case agent.KindTurnStarted, agent.KindTurnStopping, agent.KindTurnEnded:
+		return nil
+	}
+	if !r.turn.Background || !r.began || r.taken {
+		return nil
+	}
+	r.taken = true
 	return r.lifecycle("response.in_progress", false)
 }
 
@@ -193,6 +213,7 @@ func (r *renderer) finish(b agent.TurnEnded, at time.Time) error {
 		return err
 	}
 	r.end, r.ended = &b, at
+	r.turn.Status, r.turn.StopReason, r.turn.StopDetail, r.turn.Error, r.turn.EndedAt = b.Status, b.StopReason, b.StopDetail, b.Error, at
 	switch b.Status {
 	case agent.StatusCompleted:
 		return r.lifecycle("response.completed", true)

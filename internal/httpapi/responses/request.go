@@ -1,8 +1,10 @@
 package responses
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/belayrun/belay/internal/agent"
@@ -23,7 +25,7 @@ type request struct {
 	Temperature        *float64          `json:"temperature"`
 	TopP               *float64          `json:"top_p"`
 	MaxOutputTokens    *int              `json:"max_output_tokens"`
-	Background         bool              `json:"background"`
+	Background         *bool             `json:"background"`
 	Tools              []json.RawMessage `json:"tools"`
 	ToolChoice         json.RawMessage   `json:"tool_choice"`
 	Text               struct {
@@ -43,6 +45,37 @@ type request struct {
 	StreamOptions     json.RawMessage `json:"stream_options"`
 }
 
+// keyHeader carries a key that makes a request for a background run begin one
+// run, however often it is sent.
+const keyHeader = "Idempotency-Key"
+
+const maxKey = 255 // bytes
+
+func idempotencyKey(r *http.Request) (string, error) {
+	key := r.Header.Get(keyHeader)
+	switch {
+	case len(key) > maxKey:
+		return "", &httpapi.Error{Status: http.StatusBadRequest, Code: "idempotency_key_too_long", Param: keyHeader,
+			Message: fmt.Sprintf("The header %s may have %d characters at most.", keyHeader, maxKey)}
+	case strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' }):
+		return "", httpapi.Invalid(keyHeader, "must be printable ASCII")
+	}
+	return key, nil
+}
+
+// hash tells whether two requests through a door are the same; how they are
+// written makes no difference.
+func (q *request) hash(through agent.Door) [32]byte {
+	b, err := json.Marshal(struct {
+		Door agent.Door
+		*request
+	}{through, q})
+	if err != nil {
+		panic(err) // it was decoded from JSON
+	}
+	return sha256.Sum256(b)
+}
+
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // check looks at what is not looked at elsewhere.
@@ -60,8 +93,6 @@ func (q *request) check() error {
 		return httpapi.Invalid("temperature", "must be between 0 and 2")
 	case outside(q.TopP, 1):
 		return httpapi.Invalid("top_p", "must be between 0 and 1")
-	case q.Background:
-		return httpapi.Invalid("background", "can't be true: this build has no background runs yet. Ask with stream: true; the answer is kept and goes on when the connection is lost")
 	case len(q.Tools) > 0:
 		return httpapi.Invalid("tools", "must be empty: an agent has its own tools")
 	}

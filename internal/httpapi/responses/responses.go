@@ -1,5 +1,5 @@
 // Package responses is the door that speaks OpenAI's Responses API: whole and
-// streamed answers, reading and resuming them, and their stop.
+// streamed answers, background runs, reading and resuming them, and their stop.
 //
 // A response is a rendering of the journal's events of one turn. The renderer is
 // a pure function of those events, so what was streamed live, what is replayed
@@ -33,6 +33,9 @@ type Turns interface {
 	Turn(ctx context.Context, id string) (agent.Turn, agent.Session, error)
 	// LatestTurn returns a session's newest turn; agent.ErrNotFound.
 	LatestTurn(ctx context.Context, session string) (agent.Turn, error)
+	// Runs returns a page of background runs, newest first, and the cursor of the
+	// next, empty at the end.
+	Runs(ctx context.Context, f agent.RunFilter) (page []agent.Turn, next string, err error)
 }
 
 // Sessions finds and deletes sessions.
@@ -90,6 +93,10 @@ func Routes(cfg Config) []httpapi.Route {
 		{Method: http.MethodPost, Pattern: "/responses/{id}/cancel", Serve: d.cancelResponse},
 		{Method: http.MethodPost, Pattern: "/agents/responses/{id}/cancel", Serve: d.cancelAgentResponse},
 		{Method: http.MethodGet, Pattern: "/models", Serve: d.models},
+
+		{Method: http.MethodGet, Pattern: "/agents/runs", Serve: d.listRuns},
+		{Method: http.MethodGet, Pattern: "/agents/runs/{id}", Serve: d.getRun},
+		{Method: http.MethodPost, Pattern: "/agents/runs/{id}/cancel", Serve: d.cancelRun},
 	}
 }
 
