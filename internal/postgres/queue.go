@@ -15,7 +15,8 @@ import (
 // background runs, so that a long queue of one does not keep others waiting; then
 // the oldest. A project that has as many running as it may gives continuations of
 // other turns only. Several heads, because slots that are locked at the moment are
-// somebody's already.
+// somebody's already; they are tried in their order, each by its key, until one is
+// locked and, by then, still queued.
 const claimSlot = `
 WITH RECURSIVE project AS (
     (SELECT project_id FROM run_slots WHERE state = 'queued' ORDER BY project_id LIMIT 1)
@@ -40,18 +41,17 @@ WITH RECURSIVE project AS (
     ORDER BY q.continues DESC, share.running, q.queued_at
     LIMIT 16
 ), chosen AS MATERIALIZED (
-    SELECT s.session_id FROM head h JOIN run_slots s ON s.session_id = h.session_id
+    SELECT s.session_id FROM head h, LATERAL (
+        SELECT session_id, state FROM run_slots WHERE session_id = h.session_id LIMIT 1 FOR UPDATE SKIP LOCKED) s
     WHERE s.state = 'queued'
-    ORDER BY h.continues DESC, h.running, h.queued_at
     LIMIT 1
-    FOR UPDATE OF s SKIP LOCKED
 ), alive AS (
     SELECT EXISTS (SELECT FROM nodes WHERE id = @node::text AND dead_at IS NULL) AS yes
 ), claimed AS (
     UPDATE run_slots s SET state = 'running', node_id = @node::text, fence = fence + 1, taken_at = clock_timestamp(),
         queued_at = NULL, expires_at = NULL, continues = false
     FROM chosen o, alive
-    WHERE s.session_id = o.session_id AND s.state = 'queued' AND alive.yes
+    WHERE s.session_id = o.session_id AND alive.yes
     RETURNING s.*
 ), started AS (
     UPDATE turns t SET status = 'running', started_at = coalesce(t.started_at, s.taken_at)
@@ -60,6 +60,12 @@ WITH RECURSIVE project AS (
 )
 SELECT alive.yes, s.fence, s.seq, t.id IS NOT NULL, ` + turnColumns + `
 FROM alive LEFT JOIN claimed s ON true LEFT JOIN started t ON true LEFT JOIN sessions c ON c.id = t.session_id`
+
+// byIndex keeps a claim on its indexes: a plan that was made, or statistics that
+// were gathered, while next to nothing was queued would read the whole table, and
+// sort it, when thousands are.
+const byIndex = `
+SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`
 
 // lockClaims makes claims that must count what runs go one after the other:
 // each then sees what the one before has taken.
@@ -73,19 +79,17 @@ SELECT pg_advisory_xact_lock(hashtextextended('belay claims', 5))`
 func (s *Store) Claim(ctx context.Context, node string, most int) (agent.Leg, bool, error) {
 	var c claim
 	args := pgx.StrictNamedArgs{"node": node, "most": most}
-	var err error
-	if most == 0 {
-		err = s.pool.QueryRow(ctx, claimSlot, args).Scan(c.into()...)
-	} else {
-		err = s.inTx(ctx, s.pool, func(tx *txn) error {
-			c = claim{}
-			var b pgx.Batch
+	err := s.inTx(ctx, s.pool, func(tx *txn) error {
+		c = claim{}
+		var b pgx.Batch
+		b.Queue(byIndex)
+		if most > 0 {
 			b.Queue(lockClaims)
-			b.Queue(claimSlot, args).QueryRow(func(row pgx.Row) error { return row.Scan(c.into()...) })
-			tx.later(&b)
-			return nil
-		})
-	}
+		}
+		b.Queue(claimSlot, args).QueryRow(func(row pgx.Row) error { return row.Scan(c.into()...) })
+		tx.later(&b)
+		return nil
+	})
 	switch {
 	case err != nil:
 		return agent.Leg{}, false, wrap("claim", err)
