@@ -49,12 +49,13 @@ lint: ## gofmt, vet, staticcheck and go fix; all must be silent
 generate: ## write the generated files anew
 	$(GO) generate ./...
 
-bench: build ## measure the promises: stop, start, load and tools
+bench: build ## measure the promises: stop, start, load, tools and queue
 	@.ci/install run
 	./bin/belay bench stop $(ARGS)
 	./bin/belay bench start $(ARGS)
 	./bin/belay bench load $(ARGS)
 	./bin/belay bench tools $(ARGS)
+	./bin/belay bench queue $(ARGS)
 
 clean: ## remove what was built
 	rm -rf bin

@@ -53,18 +53,19 @@ type benchOptions struct {
 	timeout        time.Duration
 	rate           int
 	tools          *benchTools // nil: the bench is not that of tools
+	nodes          []string    // more of its own nodes' environment
 }
 
 func benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure the promises: stop, start, load and tools",
+		Short: "Measure the promises: stop, start, load, tools and queue",
 		Long: `Measure the promises of Belay. Without --url a bench starts all it needs on this
 machine: a private Postgres, a model, two nodes. It ends them when it is done or
 interrupted. Everything then shares the machine's cores: the figures are what is
 left for Belay beside its load.`,
 	}
-	c.AddCommand(benchStopCommand(), benchStartCommand(), benchLoadCommand(), benchToolsCommand())
+	c.AddCommand(benchStopCommand(), benchStartCommand(), benchLoadCommand(), benchToolsCommand(), benchQueueCommand())
 	return c
 }
 
@@ -100,6 +101,19 @@ func benchLoadCommand() *cobra.Command {
 	c.Flags().IntSliceVar(&l.Turns, "turns", []int{1000, 2000}, "how many turns stream at once; several are measured one after the other")
 	c.Flags().DurationVar(&l.Window, "window", 10*time.Second, "how long each is looked at")
 	c.Flags().BoolVar(&l.Spread, "spread", false, "spread the turns over both nodes")
+	return c
+}
+
+func benchQueueCommand() *cobra.Command {
+	o := &benchOptions{nodes: []string{"BELAY_RUNS=1", "BELAY_PROJECT_RUNS=100000", "BELAY_PROJECT_ACTIVE_RUNS=0"}}
+	q := bench.QueueOptions{Lanes: 2}
+	c := o.command("queue", "What a background run's queue adds to a turn, and what a long one costs",
+		func(ctx context.Context, env *bench.Env) (*bench.Report, error) { return bench.Queue(ctx, env, q) },
+		func() error {
+			return errors.Join(within("--n", q.N, 1, 10_000), within("--backlog", q.Backlog, 1, 50_000))
+		})
+	c.Flags().IntVar(&q.N, "n", 200, "runs, and as many turns that are waited for")
+	c.Flags().IntVar(&q.Backlog, "backlog", 4000, "runs that are queued at once")
 	return c
 }
 
@@ -294,7 +308,7 @@ func (o *benchOptions) ownCluster(ctx context.Context, env *bench.Env, ends *end
 	}
 	s := &settings{DatabaseURL: srv.URL()}
 	env.Agent = benchAgent
-	file, vars, extra := benchManifest, map[string]string{"BENCH_MODEL_URL": env.ModelURL}, []string(nil)
+	file, vars, extra := benchManifest, map[string]string{"BENCH_MODEL_URL": env.ModelURL}, o.nodes
 	if o.tools != nil {
 		file, extra = o.tools.manifest(vars), o.tools.environment()
 	}

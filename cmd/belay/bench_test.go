@@ -126,6 +126,31 @@ func TestBenchToolsMeasuresAClusterOfItsOwn(t *testing.T) {
 	}
 }
 
+func TestBenchQueueMeasuresAClusterOfItsOwn(t *testing.T) {
+	t.Parallel()
+	cmd, out, errs, check := benchProcess(t, "queue", "--n", "3", "--backlog", "20", "--json")
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s%s", err, errs, out)
+	}
+	check()
+	var r bench.Report
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	rows := map[string]bench.Row{}
+	for _, row := range r.Rows {
+		rows[row.Name] = row
+	}
+	for what, n := range map[string]int{"request to model call, background run": 3, "added by the queue": 3, "the same, 20 queued": 20} {
+		if row := rows[what]; row.N != n || row.P50 == nil {
+			t.Errorf("%s: %+v", what, row)
+		}
+	}
+	if len(r.Ratios) != 1 || *r.Ratios[0].Value <= 0 {
+		t.Errorf("ratios %+v", r.Ratios)
+	}
+}
+
 // signs passes a stream on to a buffer and tells when it has said a word.
 type signs struct {
 	word string
@@ -177,6 +202,9 @@ func TestBenchRefusesWhatCannotBeMeant(t *testing.T) {
 		"start --url http://x --token=":             "--token",
 		"tools --n 0":                               "--n must be 1 to 10000, not 0",
 		"tools --url http://x --token abc":          "of the bench's own",
+		"queue --n 0":                               "--n must be 1 to 10000, not 0",
+		"queue --backlog 0":                         "--backlog must be 1 to 50000, not 0",
+		"queue --url http://127.0.0.1:1 --token a":  "--model-listen",
 		"load --turns 0":                            "--turns must be 1 to 20000, not 0",
 		"load --window 1ms":                         "--window must be 1s to 5m, not 1ms",
 		"load --url http://127.0.0.1:1 --token abc": "--model-listen",

@@ -44,7 +44,7 @@ func (c *Client) post(ctx context.Context, url string, body []byte) (*http.Respo
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode != http.StatusOK {
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusAccepted {
 		defer resp.Body.Close()
 		b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
 		return nil, fmt.Errorf("POST %s: %s: %s", url, resp.Status, bytes.TrimSpace(b))
@@ -55,7 +55,31 @@ func (c *Client) post(ctx context.Context, url string, body []byte) (*http.Respo
 // Ask begins a turn on a node and follows it. It returns when the node has said
 // which conversation it is. The turn's stream is read until ctx ends.
 func (c *Client) Ask(ctx context.Context, node, input string, how Reading) (*Follower, error) {
-	body, err := json.Marshal(map[string]any{"model": c.agent, "input": input, "stream": true})
+	return c.ask(ctx, node, how, map[string]any{"model": c.agent, "input": input, "stream": true})
+}
+
+// AskQueued is Ask for a background run.
+func (c *Client) AskQueued(ctx context.Context, node, input string, how Reading) (*Follower, error) {
+	return c.ask(ctx, node, how, map[string]any{"model": c.agent, "input": input, "stream": true, "background": true})
+}
+
+// Queue queues a background run and leaves it alone.
+func (c *Client) Queue(ctx context.Context, node, input string) error {
+	body, err := json.Marshal(map[string]any{"model": c.agent, "input": input, "background": true})
+	if err != nil {
+		return err
+	}
+	resp, err := c.post(ctx, node+prefix+"/agents/responses", body)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+	return err
+}
+
+func (c *Client) ask(ctx context.Context, node string, how Reading, q map[string]any) (*Follower, error) {
+	body, err := json.Marshal(q)
 	if err != nil {
 		return nil, err
 	}

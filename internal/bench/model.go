@@ -49,7 +49,7 @@ func (m *Model) Call(chunks int) *Call {
 	m.next++
 	c := &Call{
 		Prompt: promptMark + strconv.Itoa(m.next), model: m, limit: chunks,
-		closed: make(chan time.Time, 1), over: make(chan struct{}),
+		closed: make(chan time.Time, 1), called: make(chan struct{}), over: make(chan struct{}),
 		head: fmt.Appendf(nil, `data: {"id":"chatcmpl-%d","object":"chat.completion.chunk","created":1700000000,"model":"bench","choices":[{"index":0,"delta":{"content":"`, m.next),
 	}
 	m.calls[c.Prompt] = c
@@ -117,9 +117,12 @@ type Call struct {
 	model  *Model
 	limit  int
 	closed chan time.Time
+	called chan struct{} // closed when it was made
 	over   chan struct{} // closed when the answer was sent to its end
 	head   []byte
 	sent   atomic.Int64
+
+	beganAt, endedAt time.Time // written before called and over are closed
 
 	mu     sync.Mutex // held while w is used
 	w      http.ResponseWriter
@@ -136,6 +139,12 @@ func (c *Call) Sent() int64 { return c.sent.Load() }
 // to close before the answer's end.
 func (c *Call) Closed() <-chan time.Time { return c.closed }
 
+// Called is closed when the call was made.
+func (c *Call) Called() <-chan struct{} { return c.called }
+
+// Over is closed when the call was answered to its end.
+func (c *Call) Over() <-chan struct{} { return c.over }
+
 // Finish ends the answer after the chunk that is sent next.
 func (c *Call) Finish() {
 	c.mu.Lock()
@@ -146,8 +155,9 @@ func (c *Call) Finish() {
 // begin sends the first chunk at once and leaves the rest to the pacer.
 func (c *Call) begin(w http.ResponseWriter) {
 	c.mu.Lock()
-	c.w, c.flush = w, http.NewResponseController(w)
+	c.w, c.flush, c.beganAt = w, http.NewResponseController(w), time.Now()
 	c.mu.Unlock()
+	close(c.called)
 	if c.write() {
 		c.model.pacer.add(c)
 	}
@@ -196,7 +206,7 @@ data: [DONE]
 	c.sent.Store(n)
 	c.model.sent.Add(1)
 	if last {
-		c.gone = true
+		c.gone, c.endedAt = true, time.Now()
 		close(c.over)
 	}
 	return !last
