@@ -205,3 +205,78 @@ test('what frameworks always send is accepted; models, input items and delete ar
   await openai.responses.delete(r.id); // idempotent
   await assert.rejects(openai.responses.retrieve(r.id), (e) => e.status === 404);
 });
+
+// The loop that OpenAI's documentation has for background responses.
+async function poll(c, id) {
+  const seen = [];
+  for (;;) {
+    const r = await c.responses.retrieve(id);
+    if (seen.at(-1) !== r.status) seen.push(r.status);
+    if (r.status !== 'queued' && r.status !== 'in_progress') return { r, seen };
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+test('a background response is created, polled from another node and read', async () => {
+  const created = await openai.responses.create({ model: 'demo', input: '/say words=20 delay=20ms', background: true });
+  assert.equal(created.object, 'response');
+  assert.match(created.id, /^run_/);
+  assert.ok(['queued', 'in_progress'].includes(created.status), created.status);
+  assert.equal(created.background, true);
+  assert.equal(created.run.object, 'agent.run');
+  const { r } = await poll(other, created.id);
+  assert.equal(r.status, 'completed');
+  assert.equal(r.id, created.id);
+  assert.equal(r.output_text.split(' ').length, 20);
+  assert.equal(r.run.status, 'succeeded');
+  const next = await openai.responses.create({ model: 'demo', input: 'and now?', previous_response_id: created.id });
+  assert.equal(next.conversation_id, created.conversation_id);
+});
+
+test('a background response is cancelled from a second client and keeps the partial', async () => {
+  const created = await openai.responses.create({ model: 'demo', input: '/slow 6000', background: true });
+  let now = created;
+  while (!now.output_text) now = await openai.responses.retrieve(created.id);
+  assert.equal(now.status, 'in_progress');
+  const answer = await other.responses.cancel(created.id);
+  assert.equal(answer.cancelled, true);
+  const { r } = await poll(openai, created.id);
+  assert.equal(r.status, 'cancelled');
+  assert.equal(r.stop_reason, 'cancelled');
+  assert.ok(r.output_text.startsWith(now.output_text));
+  assert.equal(r.error, null);
+  const late = await openai.responses.cancel(created.id);
+  assert.equal(late.status, 'cancelled');
+  assert.equal(late.cancelled, false);
+});
+
+test('a background response is streamed, left and resumed at any event', async () => {
+  const raw = await openai.responses.create({ model: 'demo', input: '/say words=30 delay=20ms', background: true, stream: true });
+  const before = [];
+  for await (const e of raw) {
+    before.push(e);
+    if (before.length === 12) break;
+  }
+  assert.deepEqual(before.slice(0, 3).map((e) => e.type), ['response.created', 'response.queued', 'response.in_progress']);
+  const id = before[0].response.id;
+  const after = await drain(await other.responses.retrieve(id, { stream: true, starting_after: before.at(-1).sequence_number }));
+  const whole = [...before, ...after];
+  assert.deepEqual(whole.map((e) => e.sequence_number), whole.map((_, i) => i));
+  assert.equal(whole.at(-1).type, 'response.completed');
+  assert.deepEqual(await drain(await openai.responses.retrieve(id, { stream: true })), whole);
+  const helper = openai.responses.stream({ model: 'demo', input: '/fast 30', background: true });
+  const events = await drain(helper);
+  assert.equal((await helper.finalResponse()).output_text, textOf(events));
+});
+
+test('an idempotency key begins one background response', async () => {
+  const ask = () => openai.responses.create({ model: 'demo', input: '/echo once', background: true }, { headers: { 'Idempotency-Key': 'sdk-1' } });
+  const all = await Promise.all(Array.from({ length: 20 }, ask));
+  assert.equal(new Set(all.map((r) => r.id)).size, 1);
+  const { openai: counted, sent } = client();
+  await assert.rejects(
+    counted.responses.create({ model: 'demo', input: '/echo twice', background: true }, { headers: { 'Idempotency-Key': 'sdk-1' } }),
+    (e) => e.status === 409 && e.code === 'idempotency_key_conflict',
+  );
+  assert.equal(sent.length, 1);
+});
