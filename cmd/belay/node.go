@@ -182,6 +182,7 @@ func (n *node) gauges(m *metrics.Metrics) {
 	m.LeaseAge(n.engine.LeaseAge)
 	m.Push(n.engine.Push)
 	m.Followers(n.engine.Followers)
+	m.ClaimedTurns(n.engine.Claimed)
 	for name, stat := range n.store.Pools() {
 		m.Pool(name, func() metrics.PoolStat { return poolStat(stat()) })
 	}
@@ -216,10 +217,12 @@ func observer(m *metrics.Metrics, fl *flight) turn.Observer {
 			m.Cost(u.Model, u.CostUSD)
 		},
 		ToolCall:    func(kind string, o agent.ToolOutcome, d time.Duration) { m.ToolCall(kind, string(o), d) },
+		Claimed:     m.Claimed,
 		FirstText:   m.FirstText,
 		Flush:       func(rows int, d time.Duration, err error) { m.Flush(rows, d, err != nil) },
 		LegLost:     m.SlotLost,
 		LegSwept:    func() { m.SlotSwept(1) },
+		RunExpired:  m.RunExpired,
 		NodeDead:    m.NodeDeclaredDead,
 		NotifyError: m.NotifyFailed,
 	}

@@ -46,6 +46,8 @@ type Leg struct {
 	Seq     int64 // the last number used before Events
 	// Events are those that the taking transaction wrote, in order.
 	Events []Event
+	// Queued is how long it was queued before it was claimed.
+	Queued time.Duration
 }
 
 // Posting is messages that come to a session without a turn that answers them.
@@ -80,9 +82,10 @@ type Asked struct {
 	Age   time.Duration // since it was written, by the database's clock
 }
 
-// Swept is a leg that somebody else than its owner closed.
+// Swept is a leg that somebody else than its owner closed, or a queued turn that
+// was ended.
 type Swept struct {
-	Lease   Lease // as its owner held it
+	Lease   Lease // as its owner held it; no node: it was queued
 	Outcome OutcomeKind
 }
 

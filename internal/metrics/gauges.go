@@ -33,6 +33,13 @@ func (m *Metrics) Followers(n func() int) {
 	m.gauge("belay_followers", "Streams that follow sessions on this node.", func() float64 { return float64(n()) })
 }
 
+// ClaimedTurns exports how many turns from the queue run on this node, and how
+// many may.
+func (m *Metrics) ClaimedTurns(stat func() (n, most int)) {
+	m.gauge("belay_claimed_turns", "Turns from the queue that run on this node.", func() float64 { n, _ := stat(); return float64(n) })
+	m.gauge("belay_claimed_turns_max", "Turns from the queue that this node runs at once.", func() float64 { _, most := stat(); return float64(most) })
+}
+
 func (m *Metrics) gauge(name, help string, f func() float64) {
 	m.reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f))
 }

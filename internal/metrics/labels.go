@@ -18,6 +18,7 @@ var (
 		.075, .1, .15, .2, .25, .3, .4, .5, .75, 1, 2, 5, 10, 30,
 	}
 	firstTextBuckets = []float64{.001, .002, .004, .008, .015, .03, .06, .125, .25, .5, 1, 2, 4, 8, 15, 30, 60}
+	queueBuckets     = []float64{.001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 5, 15, 60, 300, 900, 3600}
 	modelBuckets     = []float64{.05, .1, .25, .5, 1, 2, 4, 8, 15, 30, 60, 120, 300, 600}
 	toolBuckets      = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}
 	flushBuckets     = []float64{.0005, .001, .002, .003, .005, .01, .02, .05, .1, .25, .5, 1, 2, 5}
@@ -69,6 +70,7 @@ var (
 		// failures
 		agent.CodeAgentError, agent.CodeModelError, agent.CodeModelAuth, agent.CodeModelDenied,
 		agent.CodeModelMissing, agent.CodeModelIdle, agent.CodeTimeout, agent.CodeShutdown, agent.CodeWorkerLost,
+		agent.CodeMaxDuration, agent.CodePrecondition,
 		// stops that no person asked for
 		agent.DetailParentStopped, agent.DetailParentLost, agent.DetailSuperseded,
 		// limits

@@ -30,6 +30,9 @@ type Metrics struct {
 	ended     *prometheus.CounterVec
 	firstText prometheus.Histogram
 
+	queued     prometheus.Histogram
+	runExpired prometheus.Counter
+
 	modelCall *prometheus.HistogramVec
 	tokens    *prometheus.CounterVec
 	cost      *prometheus.CounterVec
@@ -73,6 +76,8 @@ func (m *Metrics) makeTurns() {
 		"Turns that ended on this node, by outcome and door. Code says why: a failure's code, a stop's detail or the limit; empty where there is nothing to say. Outcome waiting is a turn that paused for a person and may go on.",
 		"outcome", "door", "code")
 	m.firstText = m.histogram("belay_first_text_seconds", "Time from the begin of a turn to its first text.", firstTextBuckets)
+	m.queued = m.histogram("belay_queue_seconds", "Time that turns spent in the queue before this node claimed them.", queueBuckets)
+	m.runExpired = m.counter("belay_runs_expired_total", "Background runs that this node ended because no node had taken them in time.")
 }
 
 func (m *Metrics) makeModel() {
@@ -130,6 +135,12 @@ func (m *Metrics) TurnEnded(outcome, door, code string) {
 	m.running.WithLabelValues(doors.of(door)).Dec()
 	m.ended.WithLabelValues(outcomes.of(outcome), doors.of(door), codes.of(code)).Inc()
 }
+
+// Claimed records a turn that this node claimed, after d in the queue.
+func (m *Metrics) Claimed(d time.Duration) { m.queued.Observe(seconds(d)) }
+
+// RunExpired records a background run that was queued for longer than it may.
+func (m *Metrics) RunExpired() { m.runExpired.Inc() }
 
 // FirstText records the time from the begin of a turn to its first text.
 func (m *Metrics) FirstText(d time.Duration) { m.firstText.Observe(seconds(d)) }

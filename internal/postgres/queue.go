@@ -41,7 +41,7 @@ WITH RECURSIVE project AS (
     ORDER BY q.continues DESC, share.running, q.queued_at
     LIMIT 16
 ), chosen AS MATERIALIZED (
-    SELECT s.session_id FROM head h, LATERAL (
+    SELECT s.session_id, h.queued_at FROM head h, LATERAL (
         SELECT session_id, state FROM run_slots WHERE session_id = h.session_id LIMIT 1 FOR UPDATE SKIP LOCKED) s
     WHERE s.state = 'queued'
     LIMIT 1
@@ -52,13 +52,13 @@ WITH RECURSIVE project AS (
         queued_at = NULL, expires_at = NULL, continues = false
     FROM chosen o, alive
     WHERE s.session_id = o.session_id AND alive.yes
-    RETURNING s.*
+    RETURNING s.*, extract(epoch FROM s.taken_at - o.queued_at)::float8 AS waited
 ), started AS (
     UPDATE turns t SET status = 'running', started_at = coalesce(t.started_at, s.taken_at)
     FROM claimed s WHERE t.id = s.turn_id
     RETURNING t.*
 )
-SELECT alive.yes, s.fence, s.seq, t.id IS NOT NULL, ` + turnColumns + `
+SELECT alive.yes, s.fence, s.seq, s.waited, t.id IS NOT NULL, ` + turnColumns + `
 FROM alive LEFT JOIN claimed s ON true LEFT JOIN started t ON true LEFT JOIN sessions c ON c.id = t.session_id`
 
 // byIndex keeps a claim on its indexes: a plan that was made, or statistics that
@@ -100,6 +100,7 @@ func (s *Store) Claim(ctx context.Context, node string, most int) (agent.Leg, bo
 	}
 	leg, err := c.row.leg()
 	leg.Lease.Node, leg.Lease.Fence, leg.Seq = node, *c.fence, *c.seq
+	leg.Queued = time.Duration(*c.waited * float64(time.Second))
 	return leg, true, wrap("claim", err)
 }
 
@@ -107,11 +108,12 @@ func (s *Store) Claim(ctx context.Context, node string, most int) (agent.Leg, bo
 type claim struct {
 	alive, ok  bool
 	fence, seq *int64
+	waited     *float64 // seconds
 	row        turnRow
 }
 
 func (c *claim) into() []any {
-	return append([]any{&c.alive, &c.fence, &c.seq, &c.ok}, c.row.into()...)
+	return append([]any{&c.alive, &c.fence, &c.seq, &c.waited, &c.ok}, c.row.into()...)
 }
 
 // The key is taken in the transaction that makes the turn. One that is being

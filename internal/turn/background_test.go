@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/belayrun/belay/internal/agent"
@@ -296,6 +297,7 @@ func TestARunIsCanceledInEachStateFromEachNode(t *testing.T) {
 				time.Sleep(time.Second)
 				waiting := c.begin(1, turn.Submit{Agent: "tools", Background: true})
 				c.end(0, waiting)
+				synctest.Wait() // no claim is under way
 				gate := c.mem.Block("Claim")
 				queued := c.queue(0)
 				for _, tn := range []agent.Turn{queued, running, waiting} {

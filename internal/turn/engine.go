@@ -202,6 +202,13 @@ func (e *Engine) Running() int {
 	return len(e.runs)
 }
 
+// Claimed counts the turns from the queue that run here, and says how many may.
+func (e *Engine) Claimed() (n, most int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.queued, e.cfg.MaxQueued
+}
+
 // Followers counts the streams that follow sessions here.
 func (e *Engine) Followers() int { return e.hub.followers() }
 

@@ -260,6 +260,7 @@ func (e *Engine) claim(ctx context.Context) bool {
 		return false
 	}
 	if ok && e.keep.node() == id {
+		e.obs.Claimed(l.Queued)
 		e.start(l, true)
 	}
 	return ok
@@ -309,8 +310,13 @@ func (e *Engine) sweep(ctx context.Context, id string) {
 }
 
 func (e *Engine) swept(s agent.Swept) {
-	e.log.Warn("closed a turn that nobody ran", "session_id", s.Lease.Session, "turn_id", s.Lease.Turn, "outcome", s.Outcome)
-	e.obs.LegSwept()
+	if s.Lease.Node == "" {
+		e.log.Warn("ended a run that no node took in time", "session_id", s.Lease.Session, "turn_id", s.Lease.Turn)
+		e.obs.RunExpired()
+	} else {
+		e.log.Warn("closed a lost turn", "session_id", s.Lease.Session, "turn_id", s.Lease.Turn, "outcome", s.Outcome)
+		e.obs.LegSwept()
+	}
 	e.notify(agent.Hint{Kind: agent.HintEnd, Subject: s.Lease.Session})
 	poke(e.pokeFeed)
 }

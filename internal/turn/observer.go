@@ -34,10 +34,12 @@ type Observer struct {
 	TurnEnded   func(o agent.Outcome, d agent.Door)
 	ModelCall   func(u agent.Usage)
 	ToolCall    func(kind string, o agent.ToolOutcome, d time.Duration) // kind: agent.Tool.Kind
+	Claimed     func(d time.Duration)                                   // a queued turn, after d in the queue
 	FirstText   func(d time.Duration)                                   // from taking the slot to the first text
 	Flush       func(rows int, d time.Duration, e error)
 	LegLost     func() // a leg of this node was closed by others
 	LegSwept    func() // this node closed a leg of a dead one
+	RunExpired  func() // this node ended a run that no node had taken in time
 	NodeDead    func() // this node declared another dead
 	NotifyError func()
 }
@@ -58,13 +60,16 @@ func (o Observer) withDefaults() Observer {
 	if o.ToolCall == nil {
 		o.ToolCall = func(string, agent.ToolOutcome, time.Duration) {}
 	}
+	if o.Claimed == nil {
+		o.Claimed = func(time.Duration) {}
+	}
 	if o.FirstText == nil {
 		o.FirstText = func(time.Duration) {}
 	}
 	if o.Flush == nil {
 		o.Flush = func(int, time.Duration, error) {}
 	}
-	for _, f := range []*func(){&o.LegLost, &o.LegSwept, &o.NodeDead, &o.NotifyError} {
+	for _, f := range []*func(){&o.LegLost, &o.LegSwept, &o.RunExpired, &o.NodeDead, &o.NotifyError} {
 		if *f == nil {
 			*f = func() {}
 		}

@@ -155,8 +155,11 @@ func (d *door) listRuns(w http.ResponseWriter, r *http.Request) error {
 	return httpapi.WriteJSON(w, http.StatusOK, out)
 }
 
-// cancelRun stops a background run. Where the database is away the run is looked
-// for by the engine alone: what runs here is told all the same.
+// lookLimit is how long a stop waits for the database to say what it is for.
+const lookLimit = time.Second
+
+// cancelRun stops a background run. Where the database is away, or says nothing,
+// the run is looked for by the engine alone: what runs here is told all the same.
 func (d *door) cancelRun(w http.ResponseWriter, r *http.Request) error {
 	in, err := httpapi.ReadStop(r)
 	if err != nil {
@@ -166,7 +169,9 @@ func (d *door) cancelRun(w http.ResponseWriter, r *http.Request) error {
 	if in.Run != "" && in.Run != id {
 		return httpapi.Invalid("run_id", "is not the run of the path: leave it out")
 	}
-	t, err := d.foundRun(r, agent.Principal.MayAct)
+	look, cancel := context.WithTimeout(r.Context(), lookLimit)
+	defer cancel()
+	t, err := d.foundRun(r.WithContext(look), agent.Principal.MayAct)
 	switch {
 	case errors.Is(err, agent.ErrUnavailable):
 	case err != nil:

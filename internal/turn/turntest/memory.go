@@ -89,7 +89,8 @@ type memSlot struct {
 	seq      int64 // last number while nobody owns the slot
 	messages int
 	taken    time.Time
-	queued   int64     // arrival
+	queued   int64 // arrival
+	queuedAt time.Time
 	goesOn   bool      // queued: it goes before new turns
 	expires  time.Time // queued: when it has been for too long; zero: never
 	stop     *agent.Stop

@@ -191,7 +191,7 @@ func (s *memSession) post(id string, messages []agent.Prompt) ([]agent.Event, er
 
 // queue gives a turn its place in the queue.
 func (m *Memory) queue(s *memSession, t *memTurn) {
-	s.slot.queued, s.slot.expires = m.arrival(), time.Time{}
+	s.slot.queued, s.slot.queuedAt, s.slot.expires = m.arrival(), now(), time.Time{}
 	if t.Background {
 		s.slot.expires = now().Add(t.Spec.Execution.MaxDuration())
 	}
@@ -219,7 +219,8 @@ func (m *Memory) Claim(ctx context.Context, node string, most int) (agent.Leg, b
 		if t.StartedAt.IsZero() {
 			t.StartedAt = s.slot.taken
 		}
-		return claimed{agent.Leg{Lease: s.lease(), Session: s.Session, Turn: m.readTurn(t), Seq: s.slot.seq}, true}, nil
+		waited := s.slot.taken.Sub(s.slot.queuedAt)
+		return claimed{agent.Leg{Lease: s.lease(), Session: s.Session, Turn: m.readTurn(t), Seq: s.slot.seq, Queued: waited}, true}, nil
 	})
 	return c.leg, c.ok, err
 }
