@@ -133,13 +133,19 @@ func keyArgs(o *agent.Once) pgx.StrictNamedArgs {
 	return pgx.StrictNamedArgs{"project": o.Project, "principal": o.Principal, "key": o.Key, "request": o.Request[:]}
 }
 
-// lockRuns makes the submits of one project that must count its runs go one
-// after the other. It comes before any slot's lock.
+// lockRuns makes the submits of one project that is near its bound go one after
+// the other, so that each sees what the one before has queued. It comes before any
+// slot's lock.
 const lockRuns = `
 SELECT pg_advisory_xact_lock(hashtextextended(@project::text, 6))`
 
 const countRuns = `
 SELECT count(*) FROM run_slots WHERE project_id = @project::text AND background AND state IN ('queued', 'running')`
+
+// nearRuns is how near to its bound a project's submits begin to queue for each
+// other: more than can be under way at once, which the nodes' pools bound. Before,
+// they would only wait for each other's commits.
+const nearRuns = 256
 
 // reserve takes the request's key and counts the project's runs, before the slot
 // is locked: whoever holds one of these may wait for a slot, and nobody the other
@@ -154,10 +160,10 @@ func (t *taking) reserve(ctx context.Context) error {
 		var found bool
 		b.Queue(readKey, keyArgs(o)).QueryRow(into([]any{&used.Turn, &used.Same}, &found))
 	}
+	project := pgx.StrictNamedArgs{"project": t.b.Session.Project}
+	count := func(row pgx.Row) error { return row.Scan(&t.runs) }
 	if t.b.MostRuns > 0 {
-		args := pgx.StrictNamedArgs{"project": t.b.Session.Project}
-		b.Queue(lockRuns, args)
-		b.Queue(countRuns, args).QueryRow(func(row pgx.Row) error { return row.Scan(&t.runs) })
+		b.Queue(countRuns, project).QueryRow(count)
 	}
 	if b.Len() == 0 {
 		return nil
@@ -168,7 +174,13 @@ func (t *taking) reserve(ctx context.Context) error {
 	if used.Turn != "" && used.Turn != t.b.Turn.ID {
 		return &used
 	}
-	return nil
+	if t.b.MostRuns == 0 || t.runs < t.b.MostRuns-nearRuns || t.runs >= t.b.MostRuns {
+		return nil
+	}
+	var exact pgx.Batch
+	exact.Queue(lockRuns, project)
+	exact.Queue(countRuns, project).QueryRow(count)
+	return t.tx.send(ctx, &exact)
 }
 
 // Used returns what a take with this key would be told: agent.UsedKeyError, or
