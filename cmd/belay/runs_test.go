@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -18,9 +19,7 @@ import (
 func (c *cluster) queue(node int, model, input string, extra map[string]any) string {
 	c.t.Helper()
 	body := map[string]any{"model": model, "input": input, "background": true}
-	for k, v := range extra {
-		body[k] = v
-	}
+	maps.Copy(body, extra)
 	status, a := c.call(node, http.MethodPost, "/agents/responses", body)
 	if status != http.StatusAccepted || a["object"] != "agent.run" {
 		c.t.Fatalf("%d %v", status, a)
