@@ -399,6 +399,7 @@ func measureDatabase(ctx context.Context, env *bench.Env, url string, ends *ends
 		writes, all, err := g.Commits(ctx)
 		return bench.Commits{Writes: writes, All: all}, err
 	}
+	env.Analyze = g.Analyze
 	env.Hints = func(ctx context.Context, n int) ([]time.Duration, error) { return postgres.HintTimes(ctx, url, n) }
 	env.Disk = g.CommitTimes
 	env.Versions["postgres"] = g.Version

@@ -29,6 +29,10 @@ type Env struct {
 	Disk func(ctx context.Context, n int) ([]time.Duration, error)
 	// Commits counts the database's transactions; nil: not measured.
 	Commits func(ctx context.Context) (Commits, error)
+	// Analyze lets the database look at its tables as it does by itself within a
+	// minute: plans that were made while they were empty are given up. Nil: it is not
+	// known.
+	Analyze func(ctx context.Context) error
 	// DatabaseCPU is what the database's processes have used; nil: not known.
 	DatabaseCPU func() time.Duration
 

@@ -145,6 +145,11 @@ func (q *queueRun) backlog(ctx context.Context, pair *Pair, n int) (Dist, error)
 	if err != nil {
 		return nil, err
 	}
+	if q.env.Analyze != nil {
+		if err := q.env.Analyze(ctx); err != nil {
+			return nil, fmt.Errorf("analyze: %w", err)
+		}
+	}
 	if !pause(ctx, aftermath) {
 		return nil, context.Cause(ctx)
 	}

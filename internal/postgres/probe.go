@@ -156,6 +156,13 @@ func (g *Gauge) Commits(ctx context.Context) (writes, all int64, err error) {
 	return writes, all, wrap("count commits", err)
 }
 
+// Analyze gathers statistics, as the server does by itself within a minute; plans
+// that were made while the tables were empty are then given up.
+func (g *Gauge) Analyze(ctx context.Context) error {
+	_, err := g.conn.Exec(ctx, "ANALYZE")
+	return wrap("analyze", err)
+}
+
 // CommitTimes returns the times of n small transactions.
 func (g *Gauge) CommitTimes(ctx context.Context, n int) (out []time.Duration, err error) {
 	for range n {
