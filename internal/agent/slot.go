@@ -43,6 +43,7 @@ const (
 	DoorA2A        Door = "a2a"
 	DoorStudio     Door = "studio"
 	DoorPortal     Door = "portal"
+	DoorCLI        Door = "cli" // a command line on the database itself
 )
 
 // Stop says who asked for a turn to be stopped, when and from where. It is the

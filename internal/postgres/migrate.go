@@ -53,10 +53,10 @@ func (e *SchemaError) Error() string {
 // belongs to a session, and pgbouncer in transaction mode would take it in one
 // and run the steps in another.
 func Migrate(ctx context.Context, url string) (from, to int64, err error) {
-	return migrate(ctx, url, migrations.FS)
+	return migrate(ctx, url, migrations.FS, migrations.River())
 }
 
-func migrate(ctx context.Context, url string, steps fs.FS) (from, to int64, err error) {
+func migrate(ctx context.Context, url string, steps fs.FS, more ...*goose.Migration) (from, to int64, err error) {
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
 		return 0, 0, fmt.Errorf("migrate: %w", err)
@@ -65,7 +65,7 @@ func migrate(ctx context.Context, url string, steps fs.FS) (from, to int64, err 
 	defer db.Close()
 	lock := new(migrateLock)
 	p, err := goose.NewProvider(goose.DialectPostgres, db, steps,
-		goose.WithSessionLocker(lock), goose.WithDisableGlobalRegistry(true))
+		goose.WithSessionLocker(lock), goose.WithDisableGlobalRegistry(true), goose.WithGoMigrations(more...))
 	if err != nil {
 		return 0, 0, fmt.Errorf("migrate: %w", err)
 	}

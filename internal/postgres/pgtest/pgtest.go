@@ -153,7 +153,7 @@ func (l *lazy) open(ctx context.Context) (*source, error) {
 		l.private = s
 		raw = s.URL()
 	}
-	return openSource(ctx, raw, migrations.FS)
+	return openSource(ctx, raw, migrations.FS, migrations.River())
 }
 
 func (l *lazy) stop() error {
@@ -174,7 +174,7 @@ type source struct {
 
 // openSource connects to the server at raw and makes its template if that is
 // missing. Processes that do so at once wait for each other.
-func openSource(ctx context.Context, raw string, steps fs.FS) (*source, error) {
+func openSource(ctx context.Context, raw string, steps fs.FS, more ...*goose.Migration) (*source, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme == "" {
 		return nil, fmt.Errorf("%s must be a postgres:// URL", ServerEnv)
@@ -196,7 +196,7 @@ func openSource(ctx context.Context, raw string, steps fs.FS) (*source, error) {
 	if version >= 150000 {
 		src.strategy = " STRATEGY file_copy" // 10 ms each and 8 ms with 40 at once; wal_log 13 and 25
 	}
-	if err := src.makeTemplate(ctx, conn, steps); err != nil {
+	if err := src.makeTemplate(ctx, conn, steps, more...); err != nil {
 		return nil, fmt.Errorf("make the template database: %w", err)
 	}
 	return src, nil
@@ -204,7 +204,7 @@ func openSource(ctx context.Context, raw string, steps fs.FS) (*source, error) {
 
 // makeTemplate builds the template under another name, so that one that was cut
 // short is never cloned. The lock goes with the connection.
-func (s *source) makeTemplate(ctx context.Context, conn *pgx.Conn, steps fs.FS) error {
+func (s *source) makeTemplate(ctx context.Context, conn *pgx.Conn, steps fs.FS, more ...*goose.Migration) error {
 	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock(hashtextextended('belay pgtest', 0))`); err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (s *source) makeTemplate(ctx context.Context, conn *pgx.Conn, steps fs.FS) 
 			return err
 		}
 	}
-	if err := migrateFrom(ctx, s.url(building), steps); err != nil {
+	if err := migrateFrom(ctx, s.url(building), steps, more...); err != nil {
 		return err
 	}
 	for _, q := range []string{
@@ -254,18 +254,20 @@ func (s *source) exec(ctx context.Context, statement string) error {
 	return err
 }
 
-func migrate(ctx context.Context, url string) error { return migrateFrom(ctx, url, migrations.FS) }
+func migrate(ctx context.Context, url string) error {
+	return migrateFrom(ctx, url, migrations.FS, migrations.River())
+}
 
 // migrateFrom does what postgres.Migrate does, without its locks: that package
 // cannot be imported here, since its own tests import this one.
-func migrateFrom(ctx context.Context, url string, steps fs.FS) error {
+func migrateFrom(ctx context.Context, url string, steps fs.FS, more ...*goose.Migration) error {
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
 		return err
 	}
 	db := stdlib.OpenDB(*cfg)
 	defer db.Close()
-	p, err := goose.NewProvider(goose.DialectPostgres, db, steps, goose.WithDisableGlobalRegistry(true))
+	p, err := goose.NewProvider(goose.DialectPostgres, db, steps, goose.WithDisableGlobalRegistry(true), goose.WithGoMigrations(more...))
 	if err != nil {
 		return err
 	}
@@ -280,6 +282,7 @@ func hashOf(steps fs.FS) (string, error) {
 		return "", err
 	}
 	h := sha256.New()
+	fmt.Fprintf(h, "river %d\n", migrations.RiverSchema)
 	for _, name := range names {
 		b, err := fs.ReadFile(steps, name)
 		if err != nil {
