@@ -7,6 +7,7 @@ CREATE TABLE callbacks (
     turn_id    text NOT NULL,
     kind       text NOT NULL CHECK (kind IN ('run', 'a2a')),
     name       text NOT NULL DEFAULT '',
+    dialect    text NOT NULL DEFAULT '',         -- how the body is written, where a kind has several ways
     url        text NOT NULL,
     secret     bytea,                            -- sealed with BELAY_SECRET_KEY: what is sent is signed with it
     headers    bytea,                            -- likewise: a JSON object

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -38,6 +39,7 @@ type node struct {
 	models   *models
 	guard    *outbound.Guard // what all tools reach the world through
 	mcp      *mcp.Source
+	jobs     *jobs
 	engine   *turn.Engine
 	visitors *access.Visitors
 	listener net.Listener
@@ -73,7 +75,7 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 	}
 	endOrphans(ctx, sand, log)
 	cfg := turn.Config{
-		Store: store, Agents: store, Models: n.models, Tools: toolbox(store, store, guard, n.mcp, sand), Label: s.Node,
+		Store: store, Agents: store, Models: n.models, Tools: toolbox(store, store, guard, n.mcp, sand), Addresses: guard, Label: s.Node,
 		MaxQueued: bounds.node, ProjectRuns: bounds.project, ProjectRunning: bounds.active,
 		Observer: observer(m, fl), Log: log,
 	}
@@ -82,6 +84,10 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 	}
 	n.engine = turn.New(cfg)
 	n.gauges(m)
+	if n.jobs, err = newJobs(s, store, guard, m, log); err != nil {
+		store.Close()
+		return nil, err
+	}
 	ping, err := s.ping()
 	if err == nil {
 		n.visitors, err = s.visitors(store)
@@ -153,27 +159,37 @@ func (n *node) run(ctx context.Context) error {
 	defer n.models.close()
 	defer n.guard.Transport().CloseIdleConnections()
 	defer n.mcp.Close()
-	served := make(chan error, 1)
-	go func() { served <- n.server.Serve(n.listener) }()
-	n.log.Info("serving", "addr", n.listener.Addr().String())
-	ended := make(chan error, 1)
-	engine, stop := context.WithCancel(ctx)
+	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	go func() { ended <- n.engine.Run(engine) }()
-	var err error
-	select {
-	case err = <-served:
-		stop()
-		<-ended
-		return err
-	case err = <-ended: // ctx has ended, and every turn and follower with it
-	}
+	work, rest := context.WithCancel(context.WithoutCancel(ctx))
+	defer rest()
+	var wg sync.WaitGroup
+	failed := make(chan error, 2)
+	wg.Go(func() {
+		if err := n.server.Serve(n.listener); !errors.Is(err, http.ErrServerClosed) {
+			failed <- err
+			stop()
+		}
+	})
+	wg.Go(func() {
+		if err := n.jobs.run(work); err != nil {
+			failed <- err
+			stop()
+		}
+	})
+	n.log.Info("serving", "addr", n.listener.Addr().String())
+	err := n.engine.Run(ctx) // until ctx has ended, and every turn and follower with it
+	rest()
 	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if n.server.Shutdown(bye) != nil {
 		_ = n.server.Close()
 	}
-	<-served
+	wg.Wait()
+	close(failed)
+	for e := range failed {
+		err = errors.Join(err, e)
+	}
 	n.log.Info("drained")
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"strconv"
 	"strings"
@@ -32,6 +33,10 @@ type settings struct {
 	ProjectRuns   string // queued and running of a project
 	ProjectActive string // running of a project at once, 0: no bound
 	Ping          string // silence after which a stream gets a comment, a duration
+	Proxies       string // CIDRs of balancers whose X-Forwarded-For is believed
+
+	Retain        retain // how long things are kept
+	CallbackDelay string // between attempts of a callback, durations, comma-separated; empty: the default
 }
 
 func (s *settings) database(c *cobra.Command) {
@@ -52,6 +57,9 @@ func (s *settings) serving(c *cobra.Command, addr string) {
 	f.StringVar(&s.LogLevel, "log-level", cmp.Or(os.Getenv("BELAY_LOG_LEVEL"), "info"), "debug, info, warn or error (BELAY_LOG_LEVEL)")
 	f.StringVar(&s.Ping, "ping", cmp.Or(os.Getenv("BELAY_PING"), "15s"), "how long a stream is silent before it gets a comment; less than any proxy's idle timeout (BELAY_PING)")
 	f.StringVar(&s.MCPStdio, "mcp-stdio", cmp.Or(os.Getenv("BELAY_MCP_STDIO"), "off"), "on or off: on lets agents name commands that this node runs as MCP servers (BELAY_MCP_STDIO)")
+	f.StringVar(&s.Proxies, "trusted-proxies", os.Getenv("BELAY_TRUSTED_PROXIES"), "addresses and CIDRs, comma-separated, of balancers whose X-Forwarded-For says where a caller is (BELAY_TRUSTED_PROXIES)")
+	f.StringVar(&s.CallbackDelay, "callback-delays", os.Getenv("BELAY_CALLBACK_DELAYS"), "pauses between attempts of a callback, comma-separated, default 5s to 6h in nine steps (BELAY_CALLBACK_DELAYS)")
+	s.Retain.flags(c)
 	f.StringVar(&s.Runs, "runs", cmp.Or(os.Getenv("BELAY_RUNS"), "64"), "background runs that this node runs at once (BELAY_RUNS)")
 	f.StringVar(&s.ProjectRuns, "project-runs", cmp.Or(os.Getenv("BELAY_PROJECT_RUNS"), "1000"), "background runs that a project may have queued and running before more are refused (BELAY_PROJECT_RUNS)")
 	f.StringVar(&s.ProjectActive, "project-active-runs", cmp.Or(os.Getenv("BELAY_PROJECT_ACTIVE_RUNS"), "0"), "of these, how many may run at once on all nodes together; 0: as many as the nodes take (BELAY_PROJECT_ACTIVE_RUNS)")
@@ -60,7 +68,7 @@ func (s *settings) serving(c *cobra.Command, addr string) {
 }
 
 func (s *settings) reaching(c *cobra.Command) {
-	c.Flags().StringVar(&s.OutboundAllow, "outbound-allow", os.Getenv("BELAY_OUTBOUND_ALLOW"), "hosts and CIDRs, comma-separated, that tools may reach although they are private (BELAY_OUTBOUND_ALLOW)")
+	c.Flags().StringVar(&s.OutboundAllow, "outbound-allow", os.Getenv("BELAY_OUTBOUND_ALLOW"), "hosts and CIDRs, comma-separated, that tools and callbacks may reach although they are private (BELAY_OUTBOUND_ALLOW)")
 }
 
 func (s *settings) sandboxed(c *cobra.Command) {
@@ -90,6 +98,15 @@ func (s *settings) check() error {
 		return err
 	}
 	if _, err := s.guard(); err != nil {
+		return err
+	}
+	if _, err := s.delays(); err != nil {
+		return err
+	}
+	if _, err := s.proxies(); err != nil {
+		return err
+	}
+	if err := s.Retain.check(); err != nil {
 		return err
 	}
 	if _, err := s.bounds(); err != nil {
@@ -140,13 +157,7 @@ func (s *settings) bounds() (b bounds, err error) {
 
 // guard is the way out to addresses that callers supply.
 func (s *settings) guard() (*outbound.Guard, error) {
-	var allow []string
-	for e := range strings.SplitSeq(s.OutboundAllow, ",") {
-		if e = strings.TrimSpace(e); e != "" {
-			allow = append(allow, e)
-		}
-	}
-	g, err := outbound.New(outbound.Config{Allow: allow})
+	g, err := outbound.New(outbound.Config{Allow: list(s.OutboundAllow)})
 	if err != nil {
 		return nil, fmt.Errorf("BELAY_OUTBOUND_ALLOW: %w", err)
 	}
@@ -160,6 +171,48 @@ func (s *settings) visitors(portals access.Portals) (*access.Visitors, error) {
 		return access.NewVisitors(portals, nil, nil), err
 	}
 	return access.NewVisitors(portals, sealer.SigningKeys("visitor"), nil), nil
+}
+
+// delays are the pauses between attempts of a callback, nil: the default.
+func (s *settings) delays() ([]time.Duration, error) {
+	var out []time.Duration
+	for _, e := range list(s.CallbackDelay) {
+		d, err := time.ParseDuration(e)
+		if err != nil || d <= 0 {
+			return nil, fmt.Errorf("BELAY_CALLBACK_DELAYS must be durations like 5s,1m,1h, not %q", e)
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// proxies are the balancers that say where a caller is.
+func (s *settings) proxies() ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, e := range list(s.Proxies) {
+		p, err := netip.ParsePrefix(e)
+		if err != nil {
+			var a netip.Addr
+			a, err = netip.ParseAddr(e)
+			p = netip.PrefixFrom(a, a.BitLen())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("BELAY_TRUSTED_PROXIES must be IP addresses and CIDRs, not %q", e)
+		}
+		out = append(out, p.Masked())
+	}
+	return out, nil
+}
+
+// list splits at commas and leaves out what is empty.
+func list(s string) []string {
+	var out []string
+	for e := range strings.SplitSeq(s, ",") {
+		if e = strings.TrimSpace(e); e != "" {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // sealer is nil where no key is set: storing a secret is an error then.

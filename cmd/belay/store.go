@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,7 +20,8 @@ func openStore(ctx context.Context, s *settings, log *slog.Logger) (*postgres.St
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	cfg := postgres.Config{URL: s.DatabaseURL, Logger: log}
+	host, _ := os.Hostname()
+	cfg := postgres.Config{URL: s.DatabaseURL, Node: cmp.Or(s.Node, host), Logger: log}
 	if sealer, err := s.sealer(); err != nil {
 		return nil, err
 	} else if sealer != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/user"
 	"slices"
 	"strings"
 	"time"
@@ -72,7 +73,16 @@ func createToken(ctx context.Context, store *postgres.Store, t agent.Token) (str
 	}
 	secret, hash, prefix := access.NewToken()
 	t.ID, t.Prefix = agent.NewID(), prefix
-	return secret, store.CreateToken(ctx, t, hash)
+	return secret, store.CreateToken(ctx, t, hash, operator())
+}
+
+// operator is who works on the database from this machine's command line.
+func operator() agent.Actor {
+	by := agent.Actor{By: "cli", Door: agent.DoorCLI}
+	if u, err := user.Current(); err == nil {
+		by.By = "cli:" + u.Username
+	}
+	return by
 }
 
 func parsePermissions(list string) ([]agent.Permission, error) {

@@ -12,8 +12,9 @@ import (
 type Callback struct {
 	Kind CallbackKind
 	// Name tells a turn's callbacks of one kind apart. A run's own has none.
-	Name string
-	URL  string
+	Name    string
+	Dialect string // how what is sent is written, where a kind has several ways
+	URL     string
 	// Secret signs what is sent; empty: it is not signed. It is kept sealed and
 	// not read back, but for a delivery.
 	Secret string
@@ -147,4 +148,13 @@ func SigningKey(secret string) ([]byte, error) {
 		return nil, &CallbackError{"callback_secret", "must be base64 after whsec_"}
 	}
 	return key, nil
+}
+
+// AsOf returns the turn as it was when what the delivery tells had happened. A
+// turn that has ended does not change any more; one that paused may have gone on.
+func (d Delivery) AsOf(t Turn) Turn {
+	if d.Event == EventRequiresAction {
+		t.Status, t.StopReason, t.StopDetail, t.Stop, t.Error, t.EndedAt = StatusWaiting, "", "", nil, nil, time.Time{}
+	}
+	return t
 }

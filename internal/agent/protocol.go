@@ -15,6 +15,9 @@ type Begin struct {
 	Input   string
 	// NoInput: the turn has no message of its own, it answers what is there.
 	NoInput bool
+	// Callbacks are told of the turn's pauses and its end.
+	Callbacks []Callback
+	Address   string // of the caller on the network, for the audit log
 	// Node takes the slot running; empty: the turn is queued.
 	Node string
 	// NoSupersede refuses (BusyError, Waiting) where a turn waits for a
@@ -108,7 +111,8 @@ type Decision struct {
 	Type      ActionType  // what it is a word on; empty: either
 	State     ActionState // approved, denied or expired
 	By        string
-	Door      Door // it came through; empty: that of the action's turn
+	Door      Door   // it came through; empty: that of the action's turn
+	Address   string // of the caller on the network, for the audit log
 	Answer    string
 	Arguments []byte // edited arguments of an approval, nil: as asked
 }

@@ -38,7 +38,8 @@ type Turn struct {
 	Index      int   // of the first message that its model writes
 	Background bool
 	Metadata   map[string]string
-	Spec       Config // what it runs, fixed when it began
+	Callback   *Callback // of a background run, without its secret; nil: none
+	Spec       Config    // what it runs, fixed when it began
 	Usage      Tokens
 	Calls      int // model calls accounted for by legs that were closed
 	// Worked is for how long its legs have run, up to when it was read; the time
@@ -98,6 +99,7 @@ type Principal struct {
 	Project     string
 	Name        string
 	Permissions []Permission
+	Address     string // where the caller is on the network, empty: not known
 }
 
 // Permission is a right within a project.

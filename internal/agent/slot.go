@@ -55,6 +55,8 @@ type Stop struct {
 	Node   string    `json:"node"`             // label of the node that took the request
 	Detail string    `json:"detail,omitempty"` // one of the Detail constants; empty for a person's stop
 	At     time.Time `json:"at"`               // the database's clock once it is recorded
+	// Address is where the caller is on the network: for the audit log alone.
+	Address string `json:"-"`
 }
 
 // Error makes a Stop usable as a context's cancel cause.

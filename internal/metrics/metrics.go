@@ -45,6 +45,8 @@ type Metrics struct {
 	declaredDead prometheus.Counter
 	notifyFailed prometheus.Counter
 
+	jobs jobs
+
 	http *prometheus.HistogramVec
 }
 
@@ -56,6 +58,7 @@ func New(reg prometheus.Registerer) *Metrics {
 	m.makeTurns()
 	m.makeModel()
 	m.makeJournal()
+	m.makeJobs()
 	m.http = m.histogramVec("belay_http_request_seconds",
 		"Time from a request to the end of its response, by route pattern. For a stream that is the life of the stream.",
 		httpBuckets, "route", "method", "status")

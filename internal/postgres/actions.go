@@ -129,7 +129,7 @@ func (s *Store) Decide(ctx context.Context, d agent.Decision) (agent.Action, boo
 	var queued bool
 	err := s.inTx(ctx, s.pool, func(tx *txn) error {
 		var err error
-		a, queued, err = decide(ctx, tx, d)
+		a, queued, err = s.decide(ctx, tx, d)
 		return err
 	})
 	if err == nil && a.State != d.State {
@@ -153,7 +153,7 @@ SELECT ` + actionColumns + `,
     (SELECT count(*) FROM actions o WHERE o.turn_id = a.turn_id AND o.state = 'open')
 FROM actions a WHERE a.id = @action::text`
 
-func decide(ctx context.Context, tx *txn, d agent.Decision) (a agent.Action, queued bool, err error) {
+func (s *Store) decide(ctx context.Context, tx *txn, d agent.Decision) (a agent.Action, queued bool, err error) {
 	var sl slot
 	var found bool
 	var open int
@@ -181,6 +181,9 @@ func decide(ctx context.Context, tx *txn, d agent.Decision) (a agent.Action, que
 	a.State, a.DecidedBy, a.DecidedAt, a.Answer = d.State, d.By, sl.now, d.Answer
 	if d.Arguments != nil {
 		a.Arguments = d.Arguments
+	}
+	if d.State != agent.ActionExpired {
+		s.auditDecision(tx, a, d)
 	}
 	switch {
 	case goesOn && mine && sl.stopAt != nil, goesOn && !mine && sl.state != agent.SlotIdle:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/belayrun/belay/internal/agent"
 	"github.com/jackc/pgx/v5"
@@ -156,7 +157,7 @@ func (s *Store) DeleteAgent(ctx context.Context, project, key string) error {
 // Publish makes the draft the version that is run by default and returns its
 // number; agent.ErrNotFound. A draft that is as the newest version already is
 // gives that version's number and makes none. by is who did it.
-func (s *Store) Publish(ctx context.Context, project, key, by string) (int, error) {
+func (s *Store) Publish(ctx context.Context, project, key string, by agent.Actor) (int, error) {
 	var version int
 	err := s.inTx(ctx, s.pool, func(tx *txn) (err error) {
 		version, err = s.publish(ctx, tx, project, key, by)
@@ -180,7 +181,7 @@ UPDATE agents SET published = made.version, updated_at = clock_timestamp() FROM 
 WHERE project_id = @project::text AND key = @key::text
 RETURNING published`
 
-func (s *Store) publish(ctx context.Context, tx *txn, project, key, by string) (int, error) {
+func (s *Store) publish(ctx context.Context, tx *txn, project, key string, by agent.Actor) (int, error) {
 	a, err := s.lockAgent(ctx, tx, project, key)
 	if err != nil {
 		return 0, err
@@ -195,8 +196,12 @@ func (s *Store) publish(ctx context.Context, tx *txn, project, key, by string) (
 		}
 	}
 	args := agentArgs(project, key)
-	args["by"] = clean(by)
-	return one(ctx, tx, insertVersion, args, pgx.RowTo[int])
+	args["by"] = clean(by.By)
+	version, err := one(ctx, tx, insertVersion, args, pgx.RowTo[int])
+	if err != nil {
+		return 0, err
+	}
+	return version, s.audit(ctx, tx, agent.AuditPublish, by, project, key, strconv.Itoa(version))
 }
 
 // equalJSON compares what is stored of two values: nil and empty are one.

@@ -72,5 +72,5 @@ func (s *Store) putAgent(ctx context.Context, tx *txn, a agent.Agent, by string)
 	if _, err := tx.Exec(ctx, upsertAgent, args); err != nil {
 		return 0, refused(err)
 	}
-	return s.publish(ctx, tx, a.Project, a.Key, by)
+	return s.publish(ctx, tx, a.Project, a.Key, agent.Actor{By: by, Door: agent.DoorCLI})
 }

@@ -73,7 +73,7 @@ func (b *bed) create(a agent.Agent) agent.Agent {
 
 func (b *bed) publish(key string) int {
 	b.t.Helper()
-	v, err := b.Publish(b.ctx, project, key, "token:ann")
+	v, err := b.Publish(b.ctx, project, key, agent.Actor{By: "token:ann"})
 	b.check(err)
 	return v
 }
@@ -138,7 +138,7 @@ func TestWhatIsNotThereIsNotFound(t *testing.T) {
 		b.is(err, agent.ErrNotFound)
 		_, err = b.UpdateAgent(b.ctx, at[0], at[1], func(*agent.Agent) error { return errors.New("called") })
 		b.is(err, agent.ErrNotFound)
-		_, err = b.Publish(b.ctx, at[0], at[1], "")
+		_, err = b.Publish(b.ctx, at[0], at[1], agent.Actor{})
 		b.is(err, agent.ErrNotFound)
 		_, err = b.Version(b.ctx, at[0], at[1], 1)
 		b.is(err, agent.ErrNotFound)
@@ -252,7 +252,7 @@ func TestPublishingAtOnceMakesOneVersion(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 10 {
 		wg.Go(func() {
-			if v, err := b.Publish(b.ctx, project, "a", ""); err != nil || v != 1 {
+			if v, err := b.Publish(b.ctx, project, "a", agent.Actor{}); err != nil || v != 1 {
 				t.Errorf("version %d, %v", v, err)
 			}
 		})
@@ -392,7 +392,7 @@ func TestSecretsAreStoredSealedOrNotAtAll(t *testing.T) {
 	made, err := s.CreateAgent(b.ctx, a)
 	b.check(err)
 	for range 2 {
-		_, err = s.Publish(b.ctx, project, "a", "")
+		_, err = s.Publish(b.ctx, project, "a", agent.Actor{})
 		b.check(err)
 	}
 	if n := b.count(`SELECT count(*) FROM (
@@ -495,8 +495,8 @@ func TestTokenIsFoundByItsHashUntilRevoked(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, postgres.Times{})
 	token, hash := newToken("1")
-	b.check(b.CreateToken(b.ctx, token, hash))
-	b.is(b.CreateToken(b.ctx, token, hash), agent.ErrExists)
+	b.check(b.CreateToken(b.ctx, token, hash, agent.Actor{}))
+	b.is(b.CreateToken(b.ctx, token, hash, agent.Actor{}), agent.ErrExists)
 	got, err := b.TokenByHash(b.ctx, hash)
 	b.check(err)
 	if got.CreatedAt.IsZero() || !got.LastUsedAt.IsZero() {
@@ -506,15 +506,15 @@ func TestTokenIsFoundByItsHashUntilRevoked(t *testing.T) {
 	if !reflect.DeepEqual(got, token) {
 		t.Errorf("got %+v, want %+v", got, token)
 	}
-	b.check(b.RevokeToken(b.ctx, "other", "1"))
+	b.check(b.RevokeToken(b.ctx, "other", "1", agent.Actor{}))
 	_, err = b.TokenByHash(b.ctx, hash)
 	b.check(err)
 	for range 2 {
-		b.check(b.RevokeToken(b.ctx, project, "1"))
+		b.check(b.RevokeToken(b.ctx, project, "1", agent.Actor{}))
 	}
 	_, err = b.TokenByHash(b.ctx, hash)
 	b.is(err, agent.ErrNotFound)
-	b.check(b.RevokeToken(b.ctx, project, "none"))
+	b.check(b.RevokeToken(b.ctx, project, "none", agent.Actor{}))
 	_, err = b.TokenByHash(b.ctx, nil)
 	b.is(err, agent.ErrNotFound)
 	list, err := b.Tokens(b.ctx, project)
@@ -524,7 +524,7 @@ func TestTokenIsFoundByItsHashUntilRevoked(t *testing.T) {
 	}
 	foreign, hash := newToken("2")
 	foreign.Project = "nowhere"
-	b.is(b.CreateToken(b.ctx, foreign, hash), agent.ErrNotFound)
+	b.is(b.CreateToken(b.ctx, foreign, hash, agent.Actor{}), agent.ErrNotFound)
 }
 
 func TestTokenExpiresByTheDatabasesClock(t *testing.T) {
@@ -533,7 +533,7 @@ func TestTokenExpiresByTheDatabasesClock(t *testing.T) {
 	for id, left := range map[string]time.Duration{"1": time.Hour, "2": -time.Second} {
 		token, hash := newToken(id)
 		token.ExpiresAt = time.Now().Add(left).Truncate(time.Microsecond).UTC()
-		b.check(b.CreateToken(b.ctx, token, hash))
+		b.check(b.CreateToken(b.ctx, token, hash, agent.Actor{}))
 		got, err := b.TokenByHash(b.ctx, hash)
 		if left < 0 {
 			b.is(err, agent.ErrNotFound)
@@ -550,7 +550,7 @@ func TestUseOfATokenIsNotedOnceAMinuteAndNobodyWaits(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, postgres.Times{})
 	token, hash := newToken("1")
-	b.check(b.CreateToken(b.ctx, token, hash))
+	b.check(b.CreateToken(b.ctx, token, hash, agent.Actor{}))
 	find := func() {
 		t.Helper()
 		_, err := b.TokenByHash(b.ctx, hash)

@@ -28,6 +28,7 @@ type facts struct {
 	total          agent.Tokens
 	actions        []askedFor
 	calls          []int32 // that have a usage row
+	callbacks      bool    // somebody is to be told
 }
 
 // askedFor is an action as far as a closing cares.
@@ -40,7 +41,8 @@ type askedFor struct {
 
 const readFacts = `
 SELECT c.project_id, t.agent_key, t.started_by, t.door, t.message_index, t.config,
-    t.input_tokens, t.cached_tokens, t.output_tokens, t.reasoning_tokens, t.estimated, t.cost_usd
+    t.input_tokens, t.cached_tokens, t.output_tokens, t.reasoning_tokens, t.estimated, t.cost_usd,
+    EXISTS (SELECT FROM callbacks k WHERE k.turn_id = t.id)
 FROM turns t JOIN sessions c ON c.id = t.session_id
 WHERE t.id = @turn::text`
 
@@ -60,6 +62,7 @@ func (f *facts) queue(batch *pgx.Batch, session, turn string) {
 	var found bool
 	batch.Queue(readFacts, args).QueryRow(into([]any{
 		&f.project, &f.agent, &f.by, &f.door, &f.index, &f.config, &u.Input, &u.CachedInput, &u.Output, &u.Reasoning, &u.Estimated, &u.CostUSD,
+		&f.callbacks,
 	}, &found))
 	batch.Queue(readAsked, pgx.StrictNamedArgs{"session": session, "turn": turn}).Query(func(rows pgx.Rows) (err error) {
 		f.actions, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (a askedFor, err error) {
@@ -246,6 +249,11 @@ func (e *ender) close(sl *slot, f *facts, x ending) error {
 		return err
 	}
 	batch.Queue(closeTurn, args)
+	if f.callbacks {
+		batch.Queue(tellCallbacks, pgx.StrictNamedArgs{
+			"turn": sl.turn, "project": f.project, "event": x.outcome.CallbackEvent(), "seq": x.seq,
+		})
+	}
 	waits := x.outcome.Kind == agent.Waiting
 	batch.Queue(closeSlot, pgx.StrictNamedArgs{
 		"session": sl.session, "turn": sl.turn, "waits": waits, "fence": x.fence, "seq": x.seq, "messages": x.messages, "first": f.index,

@@ -20,7 +20,7 @@ func (s *Store) Ping(ctx context.Context) error { return wrap("ping", s.pool.Pin
 
 // Pools returns the figures of the store's pools by name.
 func (s *Store) Pools() map[string]func() *pgxpool.Stat {
-	return map[string]func() *pgxpool.Stat{"main": s.pool.Stat, "settle": s.settle.Stat}
+	return map[string]func() *pgxpool.Stat{"main": s.pool.Stat, "settle": s.settle.Stat, "jobs": s.jobs.Stat}
 }
 
 // Probe is what can be measured of a database from here.

@@ -61,6 +61,9 @@ func settle(ctx context.Context, tx *txn, l agent.Lease, c agent.Closing) (agent
 	if stop == nil && c.Stop != nil {
 		stop = new(*c.Stop)
 		stop.At = sl.now
+		if stop.Detail == "" { // the caller's own write comes too late and finds the turn ended
+			auditStop(tx, l.Session, l.Turn, *stop)
+		}
 	}
 	o, ok := agent.Decide(stop, len(f.open()), c.End)
 	if !ok {

@@ -85,14 +85,14 @@ func into(dst []any, found *bool) func(pgx.Row) error {
 // agent.ErrNodeDead. The same turn again gets the leg that the first call took.
 func (s *Store) Take(ctx context.Context, b agent.Begin) (agent.Leg, error) {
 	what := "take slot of session " + b.Session.ID
-	if b.New && b.Turn.Parent == nil && b.Once == nil && b.MostRuns == 0 {
+	if b.New && b.Turn.Parent == nil && len(b.Callbacks) == 0 && b.Once == nil && b.MostRuns == 0 {
 		if leg, ok, err := s.takeNew(ctx, b); ok || err != nil {
 			return leg, wrap(what, err)
 		}
 	}
 	var t taking
 	err := s.inTx(ctx, s.pool, func(tx *txn) error {
-		t = taking{tx: tx, b: b}
+		t = taking{tx: tx, b: b, store: s}
 		return t.run(ctx)
 	})
 	if err == nil && !t.taken {
@@ -180,6 +180,7 @@ func (s *Store) takeNew(ctx context.Context, b agent.Begin) (agent.Leg, bool, er
 
 // taking is one take in its transaction.
 type taking struct {
+	store   *Store
 	tx      *txn
 	b       agent.Begin
 	slot    slot
@@ -343,7 +344,8 @@ func (t *taking) vacate(ctx context.Context) (err error) {
 	e := ender{tx: t.tx}
 	switch t.slot.state {
 	case agent.SlotWaiting:
-		stop := agent.Stop{By: t.b.Turn.By, Door: t.b.Turn.Door, Node: t.label, Detail: agent.DetailSuperseded, At: t.slot.now}
+		stop := agent.Stop{By: t.b.Turn.By, Door: t.b.Turn.Door, Node: t.label, Address: t.b.Address, Detail: agent.DetailSuperseded, At: t.slot.now}
+		auditStop(t.tx, t.slot.session, t.slot.turn, stop)
 		err = e.withTree(ctx, &t.slot, func() (agent.Stop, error) { return e.endIdle(ctx, &t.slot, stop, true) })
 	case agent.SlotRunning:
 		err = e.withTree(ctx, &t.slot, func() (agent.Stop, error) { return e.settleForOther(ctx, &t.slot, false) })
@@ -403,6 +405,11 @@ func (t *taking) write(ctx context.Context) error {
 	}
 	var batch pgx.Batch
 	batch.Queue(takeSlot, args).QueryRow(into([]any{&t.session.Title, &t.session.UpdatedAt, &t.at}, &t.taken))
+	for _, c := range t.b.Callbacks {
+		if err := t.store.queueCallback(&batch, t.turn.ID, c); err != nil {
+			return err
+		}
+	}
 	if t.slot.state == agent.SlotIdle && t.open == 0 {
 		t.tx.later(&batch)
 		return nil
@@ -424,6 +431,7 @@ func (t *taking) words() {
 	past := len(t.b.History)
 	turn.Session, turn.FirstSeq, turn.Index = t.slot.session, t.slot.seq+int64(past)+1, t.slot.messages+past+t.own()-1
 	turn.Status, turn.CreatedAt = agent.StatusQueued, t.slot.now
+	turn.Callback = ownCallback(t.b.Callbacks)
 	if t.b.Node != "" {
 		turn.Status = agent.StatusRunning
 	}

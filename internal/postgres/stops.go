@@ -110,6 +110,9 @@ func (e *ender) stop(ctx context.Context, session, turn string, st agent.Stop, w
 		return agent.StopResult{}, nil
 	}
 	st.At = sl.now
+	if sl.asked() == nil {
+		auditStop(e.tx, session, turn, st)
+	}
 	below := st
 	below.Detail = agent.DetailParentStopped
 	if err := e.stopOne(ctx, &sl, st, withdraw); err != nil {

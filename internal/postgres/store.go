@@ -33,6 +33,10 @@ type Config struct {
 	Times Times
 	// MaxConns bounds the pool (16), SettleConns the one kept for closing legs (4).
 	MaxConns, SettleConns int32
+	// JobConns bounds the pool of jobs: callbacks, retention, figures (4).
+	JobConns int32
+	// Node is the node's label, for the audit log.
+	Node string
 	// Sealer encrypts the secrets that are stored; nil: storing one is an error.
 	Sealer Sealer
 	Logger *slog.Logger
@@ -73,12 +77,14 @@ func (t Times) withDefaults() Times {
 type Store struct {
 	pool   *pgxpool.Pool // everything but what has its own below
 	settle *pgxpool.Pool // closing legs: never behind a busy pool
+	jobs   *pgxpool.Pool // what nobody waits for: never in the way of the others
 
 	renew *line // renewals, stop watch and hints: never behind anything
 	watch *line
 	tell  *line
 	dial  *pgx.ConnConfig // for LISTEN
 
+	node   string // label
 	times  Times
 	limits string // of every transaction
 	sealer Sealer
@@ -98,9 +104,15 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
+	jobs, err := newPool(ctx, cfg.URL, cmp.Or(cfg.JobConns, 4))
+	if err != nil {
+		pool.Close()
+		settle.Close()
+		return nil, err
+	}
 	single := pool.Config().ConnConfig
 	s := &Store{
-		pool: pool, settle: settle,
+		pool: pool, settle: settle, jobs: jobs, node: clean(cfg.Node),
 		renew: newLine(single, times), watch: newLine(single, times), tell: newLine(single, times), dial: single,
 		times: times, limits: times.limits(),
 		sealer: cfg.Sealer, log: cmp.Or(cfg.Logger, slog.Default()),
@@ -142,11 +154,15 @@ func inUTC(conn *pgx.Conn) {
 	})
 }
 
+// Jobs is the pool for River's client: it shares no connection with turns.
+func (s *Store) Jobs() *pgxpool.Pool { return s.jobs }
+
 // Close closes all connections; it waits for those in use.
 func (s *Store) Close() {
 	s.renew.Close()
 	s.watch.Close()
 	s.tell.Close()
+	s.jobs.Close()
 	s.settle.Close()
 	s.pool.Close()
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/belayrun/belay/internal/agent"
@@ -28,18 +29,24 @@ const createToken = `
 INSERT INTO api_tokens (id, project_id, name, hash, prefix, permissions, expires_at)
 VALUES (@id::text, @project::text, @name::text, @hash::bytea, @prefix::text, @permissions::text[], @expires::timestamptz)`
 
-// CreateToken stores a token under the hash of its secret. The caller gives its
-// ID. agent.ErrExists, and agent.ErrNotFound where there is no such project.
-func (s *Store) CreateToken(ctx context.Context, t agent.Token, hash []byte) error {
+// CreateToken stores a token under the hash of its secret, and who made it. The
+// caller gives its ID. agent.ErrExists, and agent.ErrNotFound where there is no
+// such project.
+func (s *Store) CreateToken(ctx context.Context, t agent.Token, hash []byte, by agent.Actor) error {
 	permissions := make([]string, len(t.Permissions))
 	for i, p := range t.Permissions {
 		permissions[i] = string(p)
 	}
-	_, err := s.pool.Exec(ctx, createToken, pgx.StrictNamedArgs{
+	args := pgx.StrictNamedArgs{
 		"id": t.ID, "project": t.Project, "name": clean(t.Name), "hash": hash, "prefix": t.Prefix,
 		"permissions": permissions, "expires": nullTime(t.ExpiresAt),
-	})
-	return wrap("create token", refused(err))
+	}
+	return wrap("create token", s.inTx(ctx, s.pool, func(tx *txn) error {
+		if _, err := tx.Exec(ctx, createToken, args); err != nil {
+			return refused(err)
+		}
+		return s.audit(ctx, tx, agent.AuditTokenCreated, by, t.Project, t.ID, t.Name)
+	}))
 }
 
 // The note of its use is made by one of the callers that find it a minute old;
@@ -77,11 +84,20 @@ func (s *Store) Tokens(ctx context.Context, project string) ([]agent.Token, erro
 
 const revokeToken = `
 UPDATE api_tokens SET revoked_at = clock_timestamp()
-WHERE project_id = @project::text AND id = @id::text AND revoked_at IS NULL`
+WHERE project_id = @project::text AND id = @id::text AND revoked_at IS NULL
+RETURNING name`
 
-// RevokeToken ends a token for good; one that is not there or revoked already is
-// no error.
-func (s *Store) RevokeToken(ctx context.Context, project, id string) error {
-	_, err := s.pool.Exec(ctx, revokeToken, pgx.StrictNamedArgs{"project": project, "id": clean(id)})
-	return wrap("revoke token", err)
+// RevokeToken ends a token for good and keeps who did it; one that is not there
+// or revoked already is no error.
+func (s *Store) RevokeToken(ctx context.Context, project, id string, by agent.Actor) error {
+	return wrap("revoke token", s.inTx(ctx, s.pool, func(tx *txn) error {
+		name, err := one(ctx, tx, revokeToken, pgx.StrictNamedArgs{"project": project, "id": clean(id)}, pgx.RowTo[string])
+		if errors.Is(err, agent.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return s.audit(ctx, tx, agent.AuditTokenRevoked, by, project, id, name)
+	}))
 }

@@ -17,7 +17,7 @@ const turnColumns = `
     coalesce(t.background, false), t.metadata, coalesce(t.depth, 0),
     coalesce(t.parent_session_id, ''), coalesce(t.parent_turn_id, ''), coalesce(t.parent_fence, 0),
     coalesce(t.first_seq, 0), coalesce(t.message_index, 0), coalesce(t.status, ''), coalesce(t.stop_reason, ''), coalesce(t.stop_detail, ''),
-    t.stop, t.error,
+    t.stop, t.error, CASE WHEN t.background THEN ` + callbackOfTurn + ` END,
     coalesce(t.input_tokens, 0), coalesce(t.cached_tokens, 0), coalesce(t.output_tokens, 0), coalesce(t.reasoning_tokens, 0),
     coalesce(t.estimated, false), coalesce(t.cost_usd, 0), coalesce((SELECT max(u.call) FROM usage u WHERE u.turn_id = t.id), 0),
     coalesce(t.worked_ms, 0) + CASE WHEN s.turn_id = t.id AND s.state = 'running'
@@ -34,6 +34,7 @@ type turnRow struct {
 	session                         agent.Session
 	parent                          agent.Lease
 	config, metadata, stop, failure []byte
+	callback                        []byte
 	turnCreated, started, ended     *time.Time
 	created, updated                *time.Time
 	askedAt                         *time.Time
@@ -46,7 +47,7 @@ func (r *turnRow) into() []any {
 	return []any{
 		&t.ID, &t.Agent, &t.Version, &r.config, &t.Door, &t.By, &t.Background, &r.metadata, &t.Depth,
 		&r.parent.Session, &r.parent.Turn, &r.parent.Fence,
-		&t.FirstSeq, &t.Index, &t.Status, &t.StopReason, &t.StopDetail, &r.stop, &r.failure,
+		&t.FirstSeq, &t.Index, &t.Status, &t.StopReason, &t.StopDetail, &r.stop, &r.failure, &r.callback,
 		&u.Input, &u.CachedInput, &u.Output, &u.Reasoning, &u.Estimated, &u.CostUSD, &t.Calls, &r.worked,
 		&r.turnCreated, &r.started, &r.ended,
 		&c.ID, &c.Project, &c.Agent, &c.Owner, &c.Door, &c.Title, &r.created, &r.updated,
@@ -61,7 +62,7 @@ func (r *turnRow) leg() (agent.Leg, error) {
 	for _, j := range []struct {
 		from []byte
 		to   any
-	}{{r.config, &t.Spec}, {r.metadata, &t.Metadata}, {r.stop, &t.Stop}, {r.failure, &t.Error}} {
+	}{{r.config, &t.Spec}, {r.metadata, &t.Metadata}, {r.stop, &t.Stop}, {r.failure, &t.Error}, {r.callback, &t.Callback}} {
 		if j.from == nil {
 			continue
 		}

@@ -37,6 +37,11 @@ type Submit struct {
 	// begins a turn. Request is a hash of what the caller sent.
 	Key     string
 	Request [32]byte
+	// CallbackURL is told of a background turn's pauses and its end, signed with
+	// CallbackSecret; each that is empty is the agent's own.
+	CallbackURL, CallbackSecret string
+	// Callbacks are told besides, of any turn.
+	Callbacks []agent.Callback
 }
 
 // Post is messages for a session without a turn that answers them.

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,7 +82,7 @@ func whenFree[T any](ctx context.Context, e *Engine, f func() (T, error)) (T, er
 
 // prepare checks rights and resolves what the turn runs.
 func (e *Engine) prepare(ctx context.Context, s Submit) (agent.Begin, error) {
-	b := agent.Begin{History: s.History, Input: s.Input, NoInput: s.NoInput}
+	b := agent.Begin{History: s.History, Input: s.Input, NoInput: s.NoInput, Address: s.Principal.Address}
 	if s.Session == "" {
 		b.New = true
 		b.Session = agent.Session{ID: agent.NewID(), Project: s.Principal.Project, Agent: s.Agent, Owner: s.Principal.ID, Door: s.Door, Metadata: s.Noted}
@@ -110,6 +111,9 @@ func (e *Engine) prepare(ctx context.Context, s Submit) (agent.Begin, error) {
 	if err != nil {
 		return b, err
 	}
+	if b.Callbacks, err = e.callbacks(ctx, s, background, cfg.Execution); err != nil {
+		return b, err
+	}
 	spec.Execution.CallbackSecret = "" // a turn's row keeps no secret
 	if err := spec.Validate(""); err != nil {
 		return b, err
@@ -122,6 +126,46 @@ func (e *Engine) prepare(ctx context.Context, s Submit) (agent.Begin, error) {
 		b.Once, b.MostRuns = s.once(), e.cfg.ProjectRuns
 	}
 	return b, nil
+}
+
+// checkAddress bounds the look-up of a callback's name. One that takes longer
+// passes, as one that does not resolve: what counts is the check at delivery.
+const checkAddress = 2 * time.Second
+
+// callbacks returns who is told of the turn, checked.
+func (e *Engine) callbacks(ctx context.Context, s Submit, background bool, own agent.Execution) ([]agent.Callback, error) {
+	out := s.Callbacks
+	c := agent.Callback{
+		Kind: agent.CallbackRun, URL: cmp.Or(s.CallbackURL, own.CallbackURL), Secret: cmp.Or(s.CallbackSecret, own.CallbackSecret),
+	}
+	switch {
+	case !background && s.CallbackURL != "":
+		return nil, &agent.CallbackError{Field: "callback_url", Message: "goes with background: true only"}
+	case !background && s.CallbackSecret != "":
+		return nil, &agent.CallbackError{Field: "callback_secret", Message: "goes with background: true only"}
+	case s.CallbackSecret != "" && c.URL == "":
+		return nil, &agent.CallbackError{Field: "callback_secret", Message: "goes with callback_url"}
+	case background && c.URL != "":
+		out = append([]agent.Callback{c}, out...)
+	}
+	for _, c := range out {
+		if err := e.checkCallback(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (e *Engine) checkCallback(ctx context.Context, c agent.Callback) error {
+	if err := c.Check(); err != nil || e.cfg.Addresses == nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkAddress)
+	defer cancel()
+	if err := e.cfg.Addresses.CheckURL(ctx, c.URL); err != nil && ctx.Err() == nil {
+		return &agent.CallbackError{Field: "callback_url", Message: err.Error()}
+	}
+	return nil
 }
 
 // mode says whether a turn is a background run.

@@ -32,7 +32,7 @@ func (e *Engine) Decide(ctx context.Context, p agent.Principal, d agent.Decision
 	if err := e.checkDecision(ctx, a, s, d); err != nil {
 		return agent.Action{}, err
 	}
-	d.By = p.ID
+	d.By, d.Address = p.ID, p.Address
 	return e.decide(ctx, d)
 }
 

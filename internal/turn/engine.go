@@ -20,8 +20,10 @@ type Config struct {
 	Hints  Hints // nil: push is off, everything is found by polling
 	Agents Agents
 	Models Models
-	Tools  Tools  // nil: agents have no tools
-	Label  string // name of this node, for people
+	Tools  Tools // nil: agents have no tools
+	// Addresses checks where callbacks lead; nil: they are taken as they are.
+	Addresses Addresses
+	Label     string // name of this node, for people
 	// MaxQueued is how many queued turns this node runs at once, default 64. A
 	// turn that somebody waits for is never refused for it.
 	MaxQueued int

@@ -26,6 +26,13 @@ type Models interface {
 	Model(ctx context.Context, project, key string) (agent.Model, Model, error)
 }
 
+// Addresses knows where callbacks may lead.
+type Addresses interface {
+	// CheckURL says why a URL could not be reached as things are. A name that does
+	// not resolve passes.
+	CheckURL(ctx context.Context, url string) error
+}
+
 // Tools makes an agent's toolbox.
 type Tools interface {
 	// Open returns the tools that the refs name. A ref that can't be had now is

@@ -18,7 +18,7 @@ import (
 // to the turn that it found: it can never hit a later one.
 func (e *Engine) Stop(ctx context.Context, q StopRequest) (StopAnswer, error) {
 	began := time.Now()
-	s := agent.Stop{By: q.Principal.ID, Door: q.Door, Node: e.cfg.Label, At: began}
+	s := agent.Stop{By: q.Principal.ID, Door: q.Door, Node: e.cfg.Label, At: began, Address: q.Principal.Address}
 	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.times.Write)
 	defer cancel()
 	f, told, err := e.find(bound, q, s, began)

@@ -208,7 +208,7 @@ func (d *door) publishAgent(w http.ResponseWriter, r *http.Request) error {
 	if err := httpapi.ReadOptionalJSON(r, new(apigen.Empty)); err != nil {
 		return err
 	}
-	if _, err := d.store.Publish(r.Context(), p.Project, chi.URLParam(r, "key"), p.ID); err != nil {
+	if _, err := d.store.Publish(r.Context(), p.Project, chi.URLParam(r, "key"), actor(p)); err != nil {
 		return noAgent(err)
 	}
 	return d.writeAgent(w, r)

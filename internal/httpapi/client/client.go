@@ -57,7 +57,7 @@ type Agents interface {
 	Agents(ctx context.Context, project, status string) ([]agent.Agent, error)
 	Agent(ctx context.Context, project, key string) (agent.Agent, error)
 	// Publish makes the draft a version; by is who did it.
-	Publish(ctx context.Context, project, key, by string) (version int, err error)
+	Publish(ctx context.Context, project, key string, by agent.Actor) (version int, err error)
 }
 
 // Editor changes agents.
@@ -170,6 +170,11 @@ func (d *door) session(r *http.Request, may func(agent.Principal, agent.Session)
 
 func (d *door) viewed(r *http.Request) (agent.SessionInfo, error) {
 	return d.session(r, agent.Principal.MayView)
+}
+
+// actor is the caller, as the audit log names it.
+func actor(p agent.Principal) agent.Actor {
+	return agent.Actor{By: p.ID, Door: agent.DoorClient, Address: p.Address}
 }
 
 // ptr returns nil for zero: null on the wire.

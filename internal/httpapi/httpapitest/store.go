@@ -310,7 +310,7 @@ func (w *World) DeleteAgent(_ context.Context, project, key string) error {
 }
 
 // Publish counts versions.
-func (w *World) Publish(_ context.Context, project, key, _ string) (int, error) {
+func (w *World) Publish(_ context.Context, project, key string, _ agent.Actor) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	a := w.agents[project+"/"+key]

@@ -61,14 +61,27 @@ func (d *door) found(ctx context.Context, given string) (*renderer, error) {
 // response renders a turn as the journal has it now. The turn was read before
 // the journal, which so is never behind it.
 func (d *door) response(ctx context.Context, out *renderer) (apigen.Response, error) {
+	return response(ctx, d.store, out, math.MaxInt64)
+}
+
+// Result renders the response of a turn as it was when the journal's event of
+// number last was its newest. t is the turn as it was then.
+func Result(ctx context.Context, journal Journal, t agent.Turn, last int64) (apigen.Response, error) {
+	return response(ctx, journal, newRenderer(t), last)
+}
+
+func response(ctx context.Context, journal Journal, out *renderer, last int64) (apigen.Response, error) {
 	out.quiet = true
 	for after, more := httpapi.Before(&out.turn), true; more; {
-		events, err := d.store.Events(ctx, out.turn.Session, after, page)
+		events, err := journal.Events(ctx, out.turn.Session, after, page)
 		if err != nil {
 			return apigen.Response{}, err
 		}
 		more = len(events) > 0
 		for _, e := range events {
+			if e.Seq > last {
+				return out.response(), nil
+			}
 			if _, err := out.Step(nil, e); err != nil {
 				return apigen.Response{}, err
 			}

@@ -131,6 +131,11 @@ func (m *Memory) take(s *memSession, b agent.Begin) (agent.Leg, error) {
 	}
 	t.Status, t.CreatedAt = agent.StatusQueued, at
 	t.Metadata = maps.Clone(b.Turn.Metadata)
+	for _, c := range b.Callbacks {
+		if c.Kind == agent.CallbackRun {
+			t.Callback = &agent.Callback{Kind: c.Kind, URL: c.URL, Signed: c.Secret != "", Status: agent.CallbackPending}
+		}
+	}
 	if t.Parent != nil {
 		t.Parent = new(*b.Turn.Parent)
 	}
