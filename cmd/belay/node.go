@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"sync"
 	"time"
@@ -89,6 +90,11 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 		return nil, err
 	}
 	ping, err := s.ping()
+	if err != nil {
+		store.Close()
+		return nil, err
+	}
+	proxies, err := s.proxies()
 	if err == nil {
 		n.visitors, err = s.visitors(store)
 	}
@@ -100,7 +106,7 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 		return nil, fmt.Errorf("BELAY_ADDR: %w", err)
 	}
 	n.server = &http.Server{
-		Handler:           n.handler(reg, m, ping),
+		Handler:           n.handler(reg, m, ping, proxies),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute, // longer than a balancer keeps its idle connections
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
@@ -108,7 +114,7 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 	return n, nil
 }
 
-func (n *node) handler(reg *prometheus.Registry, m *metrics.Metrics, ping time.Duration) http.Handler {
+func (n *node) handler(reg *prometheus.Registry, m *metrics.Metrics, ping time.Duration, proxies []netip.Prefix) http.Handler {
 	streams := httpapi.Streams{Ping: ping}
 	routes := client.Routes(client.Config{Engine: n.engine, Store: n.store, Tools: n.tools, Streams: streams})
 	routes = append(routes, responses.Routes(responses.Config{Engine: n.engine, Ceiling: n.engine, Store: n.store, Streams: streams})...)
@@ -119,6 +125,7 @@ func (n *node) handler(reg *prometheus.Registry, m *metrics.Metrics, ping time.D
 		InvalidToken: access.ErrInvalidToken,
 		Client:       routes,
 		Open:         portal.Routes(portal.Config{Engine: n.engine, Visitors: n.visitors, Store: n.store, Streams: streams}),
+		Proxies:      proxies,
 		Health:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }),
 		Ready:        http.HandlerFunc(n.ready),
 		Metrics:      promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelWarn)}),

@@ -65,6 +65,9 @@ type Delivery struct {
 	EndedAt   time.Time // zero: pending
 }
 
+// EventID is what the delivery is called on the wire.
+func (d Delivery) EventID() string { return "evt_" + d.ID }
+
 // What a delivery tells of a run.
 const (
 	EventSucceeded      = "agent_run.succeeded"

@@ -32,7 +32,7 @@ func request(ctx context.Context, d agent.Delivery, now time.Time) (*http.Reques
 	}
 	h.Set("Content-Type", "application/json")
 	h.Set("User-Agent", "belay-callback/1")
-	id, at := EventID(d), strconv.FormatInt(now.Unix(), 10)
+	id, at := d.EventID(), strconv.FormatInt(now.Unix(), 10)
 	h.Set("webhook-id", id)
 	h.Set("webhook-timestamp", at)
 	if d.Callback.Secret == "" {
@@ -49,9 +49,6 @@ func request(ctx context.Context, d agent.Delivery, now time.Time) (*http.Reques
 	return req, nil
 }
 
-// EventID is what a delivery is called on the wire.
-func EventID(d agent.Delivery) string { return "evt_" + d.ID }
-
 // Event makes the body of a run's delivery around what it tells.
 func Event(d agent.Delivery, data any) ([]byte, error) {
 	return json.Marshal(struct {
@@ -61,7 +58,7 @@ func Event(d agent.Delivery, data any) ([]byte, error) {
 		RunID        string `json:"run_id"`
 		Conversation string `json:"conversation_id"`
 		Data         any    `json:"data"`
-	}{EventID(d), d.Event, d.CreatedAt.Unix(), "run_" + d.Turn, d.Session, data})
+	}{d.EventID(), d.Event, d.CreatedAt.Unix(), "run_" + d.Turn, d.Session, data})
 }
 
 // explain says why nothing was answered, in the words that a caller may read.

@@ -113,6 +113,9 @@ func explainType(err error) *Error {
 	if e, ok := errors.AsType[*agent.FieldError](err); ok {
 		return &Error{Status: http.StatusBadRequest, Code: "invalid_request", Message: e.Error(), Param: e.Field}
 	}
+	if e, ok := errors.AsType[*agent.CallbackError](err); ok {
+		return &Error{Status: http.StatusBadRequest, Code: "invalid_callback", Message: e.Error(), Param: e.Field}
+	}
 	if e, ok := errors.AsType[*agent.BusyError](err); ok {
 		return busy(e)
 	}

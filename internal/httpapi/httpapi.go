@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -44,6 +45,8 @@ type Config struct {
 	InvalidToken error   // what Auth's errors wrap when a header names nobody
 	Client       []Route // below ClientPrefix, for callers with a token
 	Open         []Route // with whole patterns, for everybody: they call Admit themselves
+	// Proxies are the balancers whose X-Forwarded-For says where a caller is.
+	Proxies []netip.Prefix
 
 	// Health, Ready and Metrics answer /healthz, /readyz and /metrics; nil: not
 	// there. They are for everybody and not in the access log.

@@ -145,7 +145,6 @@ func TestBadInputNamesTheField(t *testing.T) {
 		{"POST", "/responses", ask(`"metadata":"x"`), "metadata"},
 		{"POST", "/responses", ask(`"metadata":{"a":"` + strings.Repeat("x", 513) + `"}`), "metadata"},
 		{"POST", "/responses", ask(`"background":"yes"`), "background"},
-		{"POST", "/responses", ask(`"callback_url":"https://example.com"`), "callback_url"},
 		{"POST", "/responses", ask(`"tools":[{"type":"web_search"}]`), "tools"},
 		{"POST", "/responses", ask(`"tool_choice":"required"`), "tool_choice"},
 		{"POST", "/responses", ask(`"tool_choice":{"type":"function"}`), "tool_choice"},

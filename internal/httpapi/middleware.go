@@ -7,7 +7,10 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -21,6 +24,7 @@ type server struct{ cfg Config }
 // request's own goroutine.
 type call struct {
 	id            string
+	address       string // of the caller
 	principal     agent.Principal
 	session, turn string
 	err           error // for the log
@@ -36,8 +40,13 @@ func callOf(ctx context.Context) *call {
 	return c
 }
 
-// Caller returns who calls.
-func Caller(ctx context.Context) agent.Principal { return callOf(ctx).principal }
+// Caller returns who calls, and from where.
+func Caller(ctx context.Context) agent.Principal {
+	c := callOf(ctx)
+	p := c.principal
+	p.Address = c.address
+	return p
+}
 
 // Admit says who calls, for routes that find it out themselves.
 func Admit(ctx context.Context, p agent.Principal) { callOf(ctx).principal = p }
@@ -59,7 +68,7 @@ func Note(ctx context.Context, session, turn string) {
 func (s *server) around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		c := &call{id: requestID(r)}
+		c := &call{id: requestID(r), address: s.address(r)}
 		rec := &recorder{ResponseWriter: w}
 		h := rec.Header()
 		h.Set("X-Request-Id", c.id)
@@ -197,6 +206,33 @@ func (s *server) refuse(w http.ResponseWriter, c *call, err error) {
 	}
 	c.err = err
 	_ = e.write(w)
+}
+
+// address is where the caller is: the peer, or where it is a trusted proxy, the
+// last of X-Forwarded-For that is none. What stands before that the caller may
+// have written itself.
+func (s *server) address(r *http.Request) string {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return ""
+	}
+	addr := at.Addr().Unmap().WithZone("")
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		if !s.trusts(addr) {
+			break
+		}
+		next, err := netip.ParseAddr(strings.TrimSpace(hop))
+		if err != nil {
+			break
+		}
+		addr = next.Unmap().WithZone("")
+	}
+	return addr.String()
+}
+
+func (s *server) trusts(a netip.Addr) bool {
+	return slices.ContainsFunc(s.cfg.Proxies, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // recorder notes what is answered.

@@ -382,11 +382,80 @@ type AssistantsEvent = json.RawMessage
 // AssistantsFormat defines model for AssistantsFormat.
 type AssistantsFormat = json.RawMessage
 
+// AuditAction defines model for AuditAction.
+type AuditAction = agent.AuditAction
+
+// AuditEntry defines model for AuditEntry.
+type AuditEntry struct {
+	Object string      `json:"object"`
+	Id     string      `json:"id"`
+	At     time.Time   `json:"at"`
+	Action AuditAction `json:"action"`
+
+	// By The principal, or the user of a command line.
+	By   string `json:"by"`
+	Door string `json:"door"`
+
+	// Node The node that took the request.
+	Node string `json:"node"`
+
+	// Address Of the caller on the network.
+	Address        *string `json:"address"`
+	ConversationId *string `json:"conversation_id"`
+	RunId          *string `json:"run_id"`
+
+	// Subject Id of the action, the token or the callback, key of the agent.
+	Subject *string `json:"subject"`
+
+	// Detail What was decided, the version, the name of the token, why a turn was stopped that nobody stopped by hand.
+	Detail *string `json:"detail"`
+}
+
+// AuditList defines model for AuditList.
+type AuditList struct {
+	Data       []AuditEntry `json:"data"`
+	NextCursor *string      `json:"next_cursor"`
+}
+
 // Call defines model for Call.
 type Call = agent.Call
 
 // CallUsage The account of the model call that produced a message.
 type CallUsage = agent.Usage
+
+// Callback One event for one run's callback.
+type Callback struct {
+	Object string `json:"object"`
+
+	// Id The same at every attempt; the header webhook-id.
+	Id             string         `json:"id"`
+	Event          string         `json:"event"`
+	RunId          string         `json:"run_id"`
+	ConversationId string         `json:"conversation_id"`
+	Url            string         `json:"url"`
+	Signed         bool           `json:"signed"`
+	Status         CallbackStatus `json:"status"`
+
+	// Attempts Since it was made or last sent again.
+	Attempts int `json:"attempts"`
+
+	// Error Why the last attempt failed.
+	Error     *string `json:"error"`
+	CreatedAt int64   `json:"created_at"`
+	TriedAt   *int64  `json:"tried_at"`
+
+	// CompletedAt When it was delivered or given up.
+	CompletedAt *int64 `json:"completed_at"`
+}
+
+// CallbackList defines model for CallbackList.
+type CallbackList struct {
+	Data       []Callback `json:"data"`
+	NextCursor *string    `json:"next_cursor"`
+}
+
+// CallbackStatus defines model for CallbackStatus.
+type CallbackStatus = agent.CallbackStatus
 
 // ChatAnswer defines model for ChatAnswer.
 type ChatAnswer struct {
@@ -890,12 +959,14 @@ type ResponseUsage struct {
 // Run defines model for Run.
 type Run = json.RawMessage
 
-// RunCallback defines model for RunCallback.
+// RunCallback How far the newest delivery of a run's callback has got.
 type RunCallback struct {
-	Url      string `json:"url"`
-	Status   string `json:"status"`
-	Attempts int    `json:"attempts"`
-	Signed   bool   `json:"signed"`
+	Url      string         `json:"url"`
+	Status   CallbackStatus `json:"status"`
+	Attempts int            `json:"attempts"`
+
+	// Signed A secret is kept to sign what is sent.
+	Signed bool `json:"signed"`
 }
 
 // RunError defines model for RunError.
@@ -1333,6 +1404,31 @@ type ListOpenActionsParams struct {
 // ListOpenActionsParamsState defines parameters for ListOpenActions.
 type ListOpenActionsParamsState string
 
+// ListAuditParams defines parameters for ListAudit.
+type ListAuditParams struct {
+	Action *AuditAction `form:"action,omitempty" json:"action,omitempty"`
+
+	// By Only what this principal did.
+	By             *string `form:"by,omitempty" json:"by,omitempty"`
+	ConversationId *string `form:"conversation_id,omitempty" json:"conversation_id,omitempty"`
+	RunId          *string `form:"run_id,omitempty" json:"run_id,omitempty"`
+	Limit          *int    `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor `next_cursor` of the page before.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListCallbacksParams defines parameters for ListCallbacks.
+type ListCallbacksParams struct {
+	// Status Only deliveries of this status. A dead one was given up after its last attempt.
+	Status *CallbackStatus `form:"status,omitempty" json:"status,omitempty"`
+	RunId  *string         `form:"run_id,omitempty" json:"run_id,omitempty"`
+	Limit  *int            `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor `next_cursor` of the page before.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
 // ListConversationsParams defines parameters for ListConversations.
 type ListConversationsParams struct {
 	// Agent Only conversations with this agent.
@@ -1524,6 +1620,9 @@ type CreateAgentResponseJSONRequestBody = ResponseRequest
 
 // CancelAgentResponseJSONRequestBody defines body for CancelAgentResponse for application/json ContentType.
 type CancelAgentResponseJSONRequestBody = StopRequest
+
+// RedeliverCallbackJSONRequestBody defines body for RedeliverCallback for application/json ContentType.
+type RedeliverCallbackJSONRequestBody = Empty
 
 // CancelRunJSONRequestBody defines body for CancelRun for application/json ContentType.
 type CancelRunJSONRequestBody = StopRequest

@@ -13,7 +13,7 @@ import (
 )
 
 // reserved keys would hide behind other routes.
-var reserved = []string{"actions", "conversations", "responses", "runs"}
+var reserved = []string{"actions", "audit", "callbacks", "conversations", "responses", "runs"}
 
 func (d *door) listAgents(w http.ResponseWriter, r *http.Request) error {
 	p := httpapi.Caller(r.Context())

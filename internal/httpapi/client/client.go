@@ -1,5 +1,6 @@
 // Package client is the door of the client API: agents, conversations with
-// their messages and events, approvals, and the stop of a conversation.
+// their messages and events, approvals, the stop of a conversation, callbacks and
+// the audit log.
 package client
 
 import (
@@ -96,8 +97,29 @@ type Opener interface {
 	OpenTool(ctx context.Context, t agent.SharedTool) ([]agent.ToolSpec, error)
 }
 
+// Callbacks reads what callbacks were sent and has it sent again.
+type Callbacks interface {
+	// Turn returns a turn and its session; agent.ErrNotFound.
+	Turn(ctx context.Context, id string) (agent.Turn, agent.Session, error)
+	// Deliveries returns a page, newest first, and the cursor of the next, empty at
+	// the end.
+	Deliveries(ctx context.Context, f agent.DeliveryFilter) (page []agent.Delivery, next string, err error)
+	// Redeliver sends the newest event of a run again; agent.ErrNotFound where there
+	// is none.
+	Redeliver(ctx context.Context, turn string, by agent.Actor) error
+}
+
+// AuditLog reads who did what.
+type AuditLog interface {
+	// Audit returns a page, newest first, and the cursor of the next, empty at the
+	// end.
+	Audit(ctx context.Context, f agent.AuditFilter) (page []agent.AuditEntry, next string, err error)
+}
+
 // Store is all that this door reads and writes; postgres.Store is one.
 type Store interface {
+	Callbacks
+	AuditLog
 	Sessions
 	Journal
 	Actions
@@ -150,6 +172,10 @@ func Routes(cfg Config) []httpapi.Route {
 		{Method: http.MethodGet, Pattern: "/agents/conversations/{id}/actions", Serve: d.listActions},
 		{Method: http.MethodGet, Pattern: "/agents/actions", Serve: d.listOpenActions},
 		{Method: http.MethodPost, Pattern: "/agents/actions/{id}/decision", Serve: d.decide},
+
+		{Method: http.MethodPost, Pattern: "/agents/runs/{id}/callback/redeliver", Serve: d.redeliver},
+		{Method: http.MethodGet, Pattern: "/agents/callbacks", Serve: d.listCallbacks},
+		{Method: http.MethodGet, Pattern: "/agents/audit", Serve: d.listAudit},
 	}
 }
 

@@ -43,6 +43,8 @@ type World struct {
 	began    []turn.Submit
 	stops    []turn.StopRequest
 	timeouts int
+	sent     []agent.Delivery              // newest first
+	audit    []agent.AuditEntry            // likewise
 	keys     map[string]agent.UsedKeyError // by principal and key
 	requests map[string][32]byte           // that began a turn with a key
 	full     bool
@@ -225,6 +227,8 @@ func (w *World) begin(s turn.Submit) (agent.Turn, error) {
 		return agent.Turn{}, w.down
 	case a == nil:
 		return agent.Turn{}, agent.ErrNotFound
+	case !s.Background && s.CallbackURL != "":
+		return agent.Turn{}, &agent.CallbackError{Field: "callback_url", Message: "goes with background: true only"}
 	case !a.Active:
 		return agent.Turn{}, &agent.FieldError{Field: "model", Message: "agent " + a.Key + " is not active"}
 	case s.Version != nil && *s.Version > a.Published:

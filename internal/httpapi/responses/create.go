@@ -96,6 +96,7 @@ func (d *door) submit(r *http.Request, through agent.Door) (request, turn.Submit
 	return q, turn.Submit{
 		Principal: p, Session: session, Agent: q.Model, Version: q.Version,
 		Input: text, Overrides: q.overrides(), Metadata: q.Metadata,
+		CallbackURL: q.CallbackURL, CallbackSecret: q.CallbackSecret,
 		Background: q.Background != nil && *q.Background, AsAgentSays: q.Background == nil,
 		Key: key, Request: q.hash(through),
 	}, err

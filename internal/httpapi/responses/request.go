@@ -25,6 +25,8 @@ type request struct {
 	Temperature        *float64          `json:"temperature"`
 	TopP               *float64          `json:"top_p"`
 	MaxOutputTokens    *int              `json:"max_output_tokens"`
+	CallbackURL        string            `json:"callback_url"`
+	CallbackSecret     string            `json:"callback_secret"`
 	Background         *bool             `json:"background"`
 	Tools              []json.RawMessage `json:"tools"`
 	ToolChoice         json.RawMessage   `json:"tool_choice"`
