@@ -170,7 +170,7 @@ func TestACallbackIsTriedUntilItsReceiverIsUp(t *testing.T) {
 	run := c.background("demo", "hello", h.url)
 	h.await(3)
 	h.answer(http.StatusNoContent)
-	eventually(t, "it is delivered", func() bool { return c.callbacks(1, "run_id=" + run.ID)[0]["status"] == "delivered" })
+	eventually(t, "it is delivered", func() bool { return c.callbacks(1, "run_id="+run.ID)[0]["status"] == "delivered" })
 	calls := h.had()
 	for _, call := range calls {
 		want(t, "id", call.header.Get("webhook-id"), calls[0].header.Get("webhook-id"))
@@ -260,7 +260,7 @@ func TestACallbackThatLeadsToAPrivateAddressIsNotSent(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]"} {
 		run := c.background("demo", "hello", strings.Replace(h.url, "127.0.0.1", host, 1))
 		eventually(t, "it is given up", func() bool { return len(c.callbacks(0, "status=dead&run_id="+run.ID)) == 1 })
-		want(t, "error", c.callbacks(0, "run_id=" + run.ID)[0]["error"], "the address is not public, so nothing was sent")
+		want(t, "error", c.callbacks(0, "run_id="+run.ID)[0]["error"], "the address is not public, so nothing was sent")
 	}
 	want(t, "callbacks", len(h.had()), 0)
 }
@@ -278,7 +278,7 @@ func TestCallbacksBehindPgbouncer(t *testing.T) {
 	run := c.background("demo", "hello", h.url)
 	h.await(2)
 	h.answer(http.StatusOK)
-	eventually(t, "it is delivered", func() bool { return c.callbacks(0, "run_id=" + run.ID)[0]["status"] == "delivered" })
+	eventually(t, "it is delivered", func() bool { return c.callbacks(0, "run_id="+run.ID)[0]["status"] == "delivered" })
 	for _, p := range c.nodes {
 		for line := range strings.SplitSeq(p.out.String(), "\n") {
 			if strings.Contains(line, `"level":"ERROR"`) || strings.Contains(line, "prepared statement") {

@@ -58,6 +58,17 @@ func TestCommandsOnAFreshDatabase(t *testing.T) {
 	if out, err := belay(t, "token", "create", "--name", "n", "--permissions", "agent.run,agent.view"); err != nil || !regexp.MustCompile(`^belay_[0-9a-f]{64}\n$`).MatchString(out) {
 		t.Errorf("token: %q, %v", out, err)
 	}
+	list, err := belay(t, "token", "list")
+	id, _, _ := strings.Cut(list, " ")
+	if err != nil || !strings.Contains(list, "valid") {
+		t.Errorf("token list: %q, %v", list, err)
+	}
+	if out, err := belay(t, "token", "revoke", id); err != nil {
+		t.Errorf("token revoke: %q, %v", out, err)
+	}
+	if out, err := belay(t, "token", "list"); err != nil || !strings.Contains(out, "revoked") {
+		t.Errorf("token list: %q, %v", out, err)
+	}
 	file := filepath.Join(t.TempDir(), "belay.yaml")
 	yaml := "kind: model\nkey: m\nbase_url: " + model.URL + "/v1\nmodel: m\napi_key: secret\n---\nkind: agent\nkey: a\nconfig: {model: m}\n"
 	if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
@@ -98,6 +109,10 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"ping":          {"BELAY_PING", "soon", "serve", "BELAY_PING"},
 		"allow":         {"BELAY_OUTBOUND_ALLOW", "10.0.0.0/99", "serve", "BELAY_OUTBOUND_ALLOW"},
 		"mcp stdio":     {"BELAY_MCP_STDIO", "yes", "serve", "BELAY_MCP_STDIO must be on or off"},
+		"retain":        {"BELAY_RETAIN_RUNS", "a week", "serve", "BELAY_RETAIN_RUNS must be a duration"},
+		"delays":        {"BELAY_CALLBACK_DELAYS", "5s,never", "serve", "BELAY_CALLBACK_DELAYS"},
+		"proxies":       {"BELAY_TRUSTED_PROXIES", "balancer", "serve", "BELAY_TRUSTED_PROXIES"},
+		"token revoke":  {"X", "", "token revoke none", "belay token list"},
 		"addr":          {"BELAY_ADDR", "nowhere", "serve", "BELAY_ADDR"},
 		"token project": {"X", "", "token create --name n --project none", `no project "none"`},
 		"token perms":   {"X", "", "token create --name n --permissions agent.fly", "agent.fly"},

@@ -7,6 +7,7 @@ import (
 	"os/user"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,8 +21,66 @@ import (
 var defaultPermissions = []agent.Permission{agent.PermAgentView, agent.PermAgentRun}
 
 func tokenCommand() *cobra.Command {
-	c := &cobra.Command{Use: "token", Short: "Make API tokens"}
-	c.AddCommand(tokenCreateCommand())
+	c := &cobra.Command{Use: "token", Short: "Make, list and revoke API tokens"}
+	c.AddCommand(tokenCreateCommand(), tokenListCommand(), tokenRevokeCommand())
+	return c
+}
+
+func tokenListCommand() *cobra.Command {
+	s := &settings{}
+	var project string
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List a project's API tokens: id, prefix, state, permissions, name",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return inProject(c.Context(), s, project, func(store *postgres.Store, id string) error {
+				tokens, err := store.Tokens(c.Context(), id)
+				out := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+				for _, t := range tokens {
+					fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", t.ID, t.Prefix, tokenState(t, time.Now()), join(t.Permissions), t.Name)
+				}
+				return errors.Join(err, out.Flush())
+			})
+		},
+	}
+	s.database(c)
+	c.Flags().StringVar(&project, "project", "default", "key of the project")
+	return c
+}
+
+func tokenState(t agent.Token, now time.Time) string {
+	switch {
+	case !t.RevokedAt.IsZero():
+		return "revoked"
+	case !t.ExpiresAt.IsZero() && t.ExpiresAt.Before(now):
+		return "expired"
+	}
+	return "valid"
+}
+
+func tokenRevokeCommand() *cobra.Command {
+	s := &settings{}
+	var project string
+	c := &cobra.Command{
+		Use:   "revoke ID",
+		Short: "End an API token for good; belay token list shows the ids",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return inProject(c.Context(), s, project, func(store *postgres.Store, id string) error {
+				tokens, err := store.Tokens(c.Context(), id)
+				if err != nil {
+					return err
+				}
+				if !slices.ContainsFunc(tokens, func(t agent.Token) bool { return t.ID == args[0] }) {
+					return fmt.Errorf("there is no token %q in project %s; belay token list shows the ids", args[0], project)
+				}
+				return store.RevokeToken(c.Context(), id, args[0], operator())
+			})
+		},
+	}
+	s.database(c)
+	c.Flags().StringVar(&project, "project", "default", "key of the project")
 	return c
 }
 
