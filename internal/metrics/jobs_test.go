@@ -4,6 +4,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,12 +28,12 @@ func TestOnlyADeliveryThatArrivedHasALatency(t *testing.T) {
 	}
 	for _, f := range families {
 		for _, x := range f.GetMetric() {
-			labels := ""
+			var labels strings.Builder
 			for _, l := range x.GetLabel() {
-				labels += " " + l.GetValue()
+				labels.WriteString(" " + l.GetValue())
 			}
 			if n := x.GetHistogram().GetSampleCount(); n > 0 {
-				counts[f.GetName()+labels] = n
+				counts[f.GetName()+labels.String()] = n
 			}
 		}
 	}
