@@ -211,6 +211,7 @@ func (d *door) decide(w http.ResponseWriter, r *http.Request, p agent.Portal) er
 	httpapi.Note(r.Context(), s.ID, "")
 	ctx, done := httpapi.Detach(r.Context(), 0)
 	defer done()
+	dec.Door = agent.DoorPortal
 	a, err := d.engine.Decide(ctx, httpapi.Caller(r.Context()), dec)
 	if errors.Is(err, agent.ErrForbidden) {
 		return &httpapi.Error{Status: http.StatusForbidden, Code: "action_forbidden", Err: err,

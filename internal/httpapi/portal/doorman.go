@@ -39,12 +39,12 @@ func newDoorman(cfg Doorman) *doorman {
 	return &doorman{cfg: cfg, seen: map[netip.Prefix]*rate.Limiter{}}
 }
 
-func (d *doorman) lets(remote string) bool {
-	at, err := netip.ParseAddrPort(remote)
+func (d *doorman) lets(address string) bool {
+	addr, err := netip.ParseAddr(address)
 	if err != nil {
 		return true
 	}
-	addr, bits := at.Addr().Unmap(), 32
+	bits := 32
 	if addr.Is6() {
 		bits = 64
 	}
@@ -85,7 +85,7 @@ func (d *door) admit(w http.ResponseWriter, r *http.Request, p agent.Portal) err
 	if err := httpapi.ReadOptionalJSON(r, &in); err != nil {
 		return err
 	}
-	if !d.doorman.lets(r.RemoteAddr) {
+	if !d.doorman.lets(httpapi.Caller(r.Context()).Address) {
 		return &httpapi.Error{Status: http.StatusTooManyRequests, Code: "too_many_visitors", RetryAfter: time.Minute,
 			Message: "Too many visitors came from this address. Try again in a minute."}
 	}
