@@ -38,6 +38,7 @@ func applyCommand() *cobra.Command {
 				if err := checkTools(c.Context(), s, store, id, m); err != nil {
 					return err
 				}
+				m.By = operator().By
 				changes, err := manifest.Apply(c.Context(), store, id, m, dryRun)
 				for _, ch := range changes {
 					fmt.Fprintln(c.OutOrStdout(), ch)

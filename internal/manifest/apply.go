@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,8 +80,8 @@ type Change struct {
 	Version int
 }
 
-// by is who is noted to have published what a manifest declares.
-const by = "apply"
+// nobody is who is noted to have published where nobody says who applies.
+const nobody = "apply"
 
 // Apply brings a project to what a manifest declares and returns a Change for
 // each thing in its order, models first, then tools. Things that it does not declare stay.
@@ -122,7 +123,7 @@ func Apply(ctx context.Context, store Store, project string, m Manifest, dryRun 
 	if dryRun || p.declared.Empty() {
 		return p.changes, nil
 	}
-	versions, err := store.Apply(ctx, project, p.declared, by)
+	versions, err := store.Apply(ctx, project, p.declared, cmp.Or(m.By, nobody))
 	if err != nil {
 		return nil, err
 	}

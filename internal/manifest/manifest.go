@@ -61,6 +61,7 @@ const (
 // other. Project is empty in all of it.
 type Manifest struct {
 	agent.Declared
+	By string // who applies it, for the record; empty: nobody says
 
 	file   string
 	places map[string]place // of fields, by placeKey

@@ -21,6 +21,7 @@ func takeCases() []storeCase {
 		{name: "a take settles what a dead node left in the slot", run: takeOwnerless},
 		{name: "a message may refuse to supersede a waiting turn", run: takeNoSupersede},
 		{name: "a new message ends the waiting turn", run: takeSupersedes},
+		{name: "a turn is read back with its callback", run: takeWithCallback},
 		{name: "after a stop the next message is taken as soon as the turn has ended", run: takeAfterStop},
 	}
 }
@@ -46,6 +47,22 @@ func takeWrites(f *fixture) {
 	stored := f.events(b.Session.ID)
 	f.want(len(stored) == 2 && same(stored[0], l.Events[0]) && same(stored[1], l.Events[1]), "journal %+v", stored)
 	f.want(stored[0].Seq == 1 && stored[1].Seq == 2, "numbers %d and %d", stored[0].Seq, stored[1].Seq)
+}
+
+func takeWithCallback(f *fixture) {
+	b := f.begin(f.session(), "")
+	b.Callbacks = []agent.Callback{
+		{Kind: agent.CallbackA2A, Name: "c1", URL: "https://example.com/push"},
+		{Kind: agent.CallbackRun, URL: "https://example.com/hook"},
+	}
+	l := f.take(b)
+	want := agent.Callback{Kind: agent.CallbackRun, URL: "https://example.com/hook", Status: agent.CallbackPending}
+	for _, t := range []agent.Turn{l.Turn, f.turn(b.Turn.ID), f.take(b).Turn} {
+		f.want(t.Callback != nil && t.Callback.Kind == want.Kind && t.Callback.URL == want.URL && !t.Callback.Signed &&
+			t.Callback.Status == want.Status && t.Callback.Attempts == 0, "callback %+v", t.Callback)
+	}
+	plain := f.take(f.begin(f.session(), ""))
+	f.want(f.turn(plain.Turn.ID).Callback == nil, "a turn without one has one")
 }
 
 func takeAfterAnswer(f *fixture) {
