@@ -59,6 +59,7 @@ type Delivery struct {
 	Status   CallbackStatus
 	Attempts int    // of this round
 	Error    string // why the last attempt failed, fit for the caller
+	Behind   bool   // the one before it, for the same callback, is about to be tried first
 
 	CreatedAt time.Time
 	TriedAt   time.Time // zero: not tried

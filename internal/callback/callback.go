@@ -82,9 +82,10 @@ type Args struct {
 func (Args) Kind() string { return "callback" }
 
 const (
-	overhead  = 20 * time.Second // beside the attempt: rendering, and writing down what became of it
-	lastWords = 5 * time.Second  // for that, where the job is being ended
-	maxAnswer = 16 << 10         // bytes of an answer that are read, to use the connection again
+	soon      = 200 * time.Millisecond // when one that is behind another is looked at again
+	overhead  = 20 * time.Second       // beside the attempt: rendering, and writing down what became of it
+	lastWords = 5 * time.Second        // for that, where the job is being ended
+	maxAnswer = 16 << 10               // bytes of an answer that are read, to use the connection again
 )
 
 // New makes a Worker; it starts nothing.
@@ -126,6 +127,8 @@ func (w *Worker) Work(ctx context.Context, job *river.Job[Args]) error {
 		return nil
 	case err != nil:
 		return err
+	case d.Behind:
+		return river.JobSnooze(soon)
 	}
 	began := time.Now()
 	failed := w.send(ctx, d)
@@ -158,7 +161,7 @@ func (w *Worker) Work(ctx context.Context, job *river.Job[Args]) error {
 // due returns the delivery of a job, with its body.
 func (w *Worker) due(ctx context.Context, args Args) (agent.Delivery, error) {
 	d, err := w.cfg.Outbox.Due(ctx, args.Delivery, args.Round)
-	if err != nil || d.Body != nil {
+	if err != nil || d.Body != nil || d.Behind {
 		return d, err
 	}
 	render := w.cfg.Render[d.Callback.Kind]

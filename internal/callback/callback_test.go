@@ -335,6 +335,20 @@ func TestAnAttemptThatTheNodesEndCutDoesNotCount(t *testing.T) {
 	}
 }
 
+// Events of one run arrive in order while their receiver is up.
+func TestADeliveryThatIsBehindAnotherIsPutOff(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, func(http.ResponseWriter, *http.Request) {})
+	b.d.Behind = true
+	if _, ok := errors.AsType[*river.JobSnoozeError](b.work(t.Context())); !ok || len(b.requests()) != 0 || b.rendered != 0 {
+		t.Errorf("%d requests, rendered %d times", len(b.requests()), b.rendered)
+	}
+	b.d.Behind = false
+	if err := b.work(t.Context()); err != nil || len(b.requests()) != 1 {
+		t.Errorf("%v, %d requests", err, len(b.requests()))
+	}
+}
+
 func TestADatabaseThatIsAwayIsAnErrorAndNoAttempt(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, func(http.ResponseWriter, *http.Request) {})

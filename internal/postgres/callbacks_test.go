@@ -338,6 +338,38 @@ func TestADeliverysAttemptsAreTheRunsUntilItHasArrived(t *testing.T) {
 	}
 }
 
+// The end waits for the pause before it to be tried, not for its retries.
+func TestADeliveryIsBehindTheOneBeforeItUntilThatWasTried(t *testing.T) {
+	t.Parallel()
+	b := toldBed(t)
+	end := func(leg agent.Leg) string {
+		_, err := b.Stop(b.ctx, leg.Lease.Session, leg.Turn.ID, agent.Stop{By: "user:bob"}, true)
+		b.check(err)
+		jobs := b.jobs()
+		return jobs[len(jobs)-1].Delivery
+	}
+	behind := func(id string, want bool) {
+		t.Helper()
+		d, err := b.Due(b.ctx, id, 1)
+		b.check(err)
+		if d.Behind != want {
+			t.Errorf("behind: %v, want %v", d.Behind, want)
+		}
+	}
+	leg := b.paused(newRun())
+	pause := b.jobs()[0].Delivery
+	last := end(leg)
+	behind(pause, false)
+	behind(last, true)
+	b.check(b.Tried(b.ctx, pause, 1, agent.CallbackPending, "answered 500"))
+	behind(last, false)
+	leg = b.paused(newRun())
+	last = end(leg)
+	behind(last, true)
+	b.exec("UPDATE deliveries SET created_at = created_at - interval '1 minute'") // whoever was to send it is gone
+	behind(last, false)
+}
+
 func TestRedeliveryIsAnotherRoundWithTheSameID(t *testing.T) {
 	t.Parallel()
 	b := toldBed(t)

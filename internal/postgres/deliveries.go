@@ -19,26 +19,40 @@ type deliveryRow struct {
 	secret, headers []byte
 }
 
-func scanDelivery(row pgx.CollectableRow) (r deliveryRow, err error) {
+func scanDelivery(row pgx.CollectableRow) (deliveryRow, error) { return scanDeliveryAnd(row) }
+
+// scanDeliveryAnd reads into more what the statement selects after the columns.
+func scanDeliveryAnd(row pgx.CollectableRow, more ...any) (r deliveryRow, err error) {
 	var tried, ended *time.Time
 	d, c := &r.Delivery, &r.Callback
-	err = row.Scan(&c.Kind, &c.Name, &c.Dialect, &c.URL, &r.secret, &r.headers, &c.Status, &c.Attempts,
+	err = row.Scan(append([]any{&c.Kind, &c.Name, &c.Dialect, &c.URL, &r.secret, &r.headers, &c.Status, &c.Attempts,
 		&d.ID, &d.Round, &d.Project, &d.Session, &d.Turn, &d.Event, &d.Seq, &d.Body, &d.Status, &d.Attempts, &d.Error,
-		&d.CreatedAt, &tried, &ended)
+		&d.CreatedAt, &tried, &ended}, more...)...)
 	c.Signed = r.secret != nil
 	d.TriedAt, d.EndedAt = deref(tried), deref(ended)
 	return r, err
 }
 
+// A delivery waits for the one before it, but not for its retries: a receiver that
+// is up is told in order, and one that was down is not told of the end hours late.
 const dueDelivery = `
-SELECT ` + deliveryColumns + `
+SELECT ` + deliveryColumns + `,
+    EXISTS (
+        SELECT FROM deliveries e
+        WHERE e.callback_id = d.callback_id AND e.seq < d.seq AND e.status = 'pending' AND e.attempts = 0
+          AND e.created_at > clock_timestamp() - interval '30 seconds')
 FROM deliveries d JOIN callbacks k ON k.id = d.callback_id
 WHERE d.id = @id::text AND d.round = @round::integer AND d.status = 'pending'`
 
 // Due returns a delivery that is to be sent, with its secrets; agent.ErrNotFound
 // where it has arrived, was given up, is in another round or was deleted.
 func (s *Store) Due(ctx context.Context, id string, round int) (agent.Delivery, error) {
-	r, err := one(ctx, s.jobs, dueDelivery, pgx.StrictNamedArgs{"id": id, "round": round}, scanDelivery)
+	r, err := one(ctx, s.jobs, dueDelivery, pgx.StrictNamedArgs{"id": id, "round": round}, func(row pgx.CollectableRow) (deliveryRow, error) {
+		behind := false
+		r, err := scanDeliveryAnd(row, &behind)
+		r.Behind = behind
+		return r, err
+	})
 	if err == nil {
 		r.Callback, err = s.openCallback(r.Callback, r.Turn, r.secret, r.headers)
 	}
