@@ -88,7 +88,6 @@ func (d *door) decide(w http.ResponseWriter, r *http.Request) error {
 	dec.Door = agent.DoorClient
 	ctx, done := httpapi.Detach(r.Context(), 0)
 	defer done()
-	dec.Door = agent.DoorClient
 	a, err := d.engine.Decide(ctx, httpapi.Caller(r.Context()), dec)
 	if errors.Is(err, agent.ErrForbidden) {
 		return &httpapi.Error{Status: http.StatusForbidden, Code: "action_forbidden", Err: err,
