@@ -85,12 +85,16 @@ func noKey(err error, field string) error {
 }
 
 func signingContext(turn string, c agent.Callback) string {
-	return fmt.Sprintf("callback/%s/%s/%s/secret", turn, c.Kind, c.Name)
+	return secretOfCallback(turn, string(c.Kind)+"/"+c.Name)
 }
 
 func headersContext(turn string, c agent.Callback) string {
-	return fmt.Sprintf("callback/%s/%s/%s/headers", turn, c.Kind, c.Name)
+	return headersOfCallback(turn, string(c.Kind)+"/"+c.Name)
 }
+
+func secretOfCallback(turn, name string) string { return "callback/" + turn + "/" + name + "/secret" }
+
+func headersOfCallback(turn, name string) string { return "callback/" + turn + "/" + name + "/headers" }
 
 // tellCallbacks makes a delivery, and the job that sends it, for each callback of
 // a turn whose leg is being closed: in the transaction that closes it, so what is

@@ -23,6 +23,8 @@ var vaults = []vault{
 	{"model", listModelSecrets, updateModelSecret, modelContext},
 	{"tool", listToolSecrets, updateToolSecret, toolContext},
 	{"portal", listPortalSecrets, updatePortalSecret, func(_, slug string) string { return portalContext(slug) }},
+	{"callback", listCallbackSecrets, updateCallbackSecret, secretOfCallback},
+	{"headers of callback", listCallbackHeaders, updateCallbackHeaders, headersOfCallback},
 	{"agent", listDraftSecrets, updateDraftSecret, callbackContext},
 	{"version of agent", listVersionSecrets, updateVersionSecret, callbackContext},
 }
@@ -47,6 +49,20 @@ SELECT project_id, slug, secret FROM portals WHERE secret IS NOT NULL`
 const updatePortalSecret = `
 UPDATE portals SET secret = @new::bytea
 WHERE project_id = @a::text AND slug = @b::text AND secret = @old::bytea`
+
+const listCallbackSecrets = `
+SELECT turn_id, kind || '/' || name, secret FROM callbacks WHERE secret IS NOT NULL`
+
+const updateCallbackSecret = `
+UPDATE callbacks SET secret = @new::bytea
+WHERE turn_id = @a::text AND kind || '/' || name = @b::text AND secret = @old::bytea`
+
+const listCallbackHeaders = `
+SELECT turn_id, kind || '/' || name, headers FROM callbacks WHERE headers IS NOT NULL`
+
+const updateCallbackHeaders = `
+UPDATE callbacks SET headers = @new::bytea
+WHERE turn_id = @a::text AND kind || '/' || name = @b::text AND headers = @old::bytea`
 
 // Secrets within JSON are text; what a person wrote can't be taken for one: its
 // quotes are escaped.

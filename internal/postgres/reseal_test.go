@@ -63,7 +63,7 @@ func sums(list []postgres.SecretCount, err error) string {
 	return fmt.Sprint(n, " ", err)
 }
 
-// keepSecrets stores a secret of every kind: 6, one of an agent in three places.
+// keepSecrets stores a secret of every kind: 8, one of an agent in three places.
 func (b *bed) keepSecrets(s *postgres.Store) {
 	b.t.Helper()
 	m := agent.Model{Project: project, Key: "gpt", Model: "x", BaseURL: "http://x", APIKey: "of-model"}
@@ -78,9 +78,16 @@ func (b *bed) keepSecrets(s *postgres.Store) {
 	for _, words := range []string{"one", "two"} {
 		_, err = s.UpdateAgent(b.ctx, project, "a", func(a *agent.Agent) error { a.Name = words; a.Draft.Model = words; return nil })
 		b.check(err)
-		_, err = s.Publish(b.ctx, project, "a", "me")
+		_, err = s.Publish(b.ctx, project, "a", agent.Actor{By: "me"})
 		b.check(err)
 	}
+	run := newBegin("")
+	run.Callbacks = []agent.Callback{
+		{Kind: agent.CallbackRun, URL: "http://x", Secret: "of-run"},
+		{Kind: agent.CallbackA2A, Name: "c/1", URL: "http://x", Headers: map[string]string{"x": "of-push"}},
+	}
+	_, err = s.Take(b.ctx, run)
+	b.check(err)
 	b.check(s.PutTool(b.ctx, agent.SharedTool{Project: project, Key: "open", Source: agent.SourceMCP, MCP: &agent.MCPSource{URL: "http://x"}}))
 }
 
@@ -96,6 +103,11 @@ func (b *bed) secretsOpen(s *postgres.Store) {
 	if secret, err := s.PortalSecret(b.ctx, "door"); err != nil || secret != "of-portal" {
 		b.t.Errorf("portal: %q, %v", secret, err)
 	}
+	var run string
+	b.check(b.raw.QueryRow(b.ctx, "SELECT id FROM turns").Scan(&run))
+	if list, err := s.Callbacks(b.ctx, run, agent.CallbackA2A); err != nil || list[0].Headers["x"] != "of-push" {
+		b.t.Errorf("callback: %+v, %v", list, err)
+	}
 	for version := range 3 {
 		c, _, err := s.Resolve(b.ctx, project, "a", &version)
 		if err != nil || c.Execution.CallbackSecret != "of-agent \x00 é?>" || c.Instructions != `say "callback_secret":"sealed:AAAA"` {
@@ -110,15 +122,15 @@ func TestAllSecretsAreSealedAnew(t *testing.T) {
 	b.keepSecrets(b.keys("o"))
 	both := b.keys("no")
 	for _, step := range []struct{ what, got, want string }{
-		{"with the old key", sums(b.keys("o").Secrets(b.ctx)), "[6 0 0 0] <nil>"},
-		{"with both", sums(both.Secrets(b.ctx)), "[0 6 0 0] <nil>"},
-		{"with the new key", sums(b.keys("n").Secrets(b.ctx)), "[0 0 0 6] <nil>"},
-		{"without a key", sums(b.Secrets(b.ctx)), "[0 0 0 6] <nil>"},
-		{"sealed anew without the old key", sums(b.keys("n").Reseal(b.ctx)), "[0 0 0 6] <nil>"},
-		{"sealed anew", sums(both.Reseal(b.ctx)), "[6 0 6 0] <nil>"},
-		{"sealed anew again", sums(both.Reseal(b.ctx)), "[6 0 0 0] <nil>"},
-		{"with the new key alone", sums(b.keys("n").Secrets(b.ctx)), "[6 0 0 0] <nil>"},
-		{"with the old key alone", sums(b.keys("o").Secrets(b.ctx)), "[0 0 0 6] <nil>"},
+		{"with the old key", sums(b.keys("o").Secrets(b.ctx)), "[8 0 0 0] <nil>"},
+		{"with both", sums(both.Secrets(b.ctx)), "[0 8 0 0] <nil>"},
+		{"with the new key", sums(b.keys("n").Secrets(b.ctx)), "[0 0 0 8] <nil>"},
+		{"without a key", sums(b.Secrets(b.ctx)), "[0 0 0 8] <nil>"},
+		{"sealed anew without the old key", sums(b.keys("n").Reseal(b.ctx)), "[0 0 0 8] <nil>"},
+		{"sealed anew", sums(both.Reseal(b.ctx)), "[8 0 8 0] <nil>"},
+		{"sealed anew again", sums(both.Reseal(b.ctx)), "[8 0 0 0] <nil>"},
+		{"with the new key alone", sums(b.keys("n").Secrets(b.ctx)), "[8 0 0 0] <nil>"},
+		{"with the old key alone", sums(b.keys("o").Secrets(b.ctx)), "[0 0 0 8] <nil>"},
 	} {
 		if step.got != step.want {
 			t.Errorf("%s: %s, want %s", step.what, step.got, step.want)
@@ -143,7 +155,7 @@ func TestASecretThatIsReplacedMeanwhileIsKept(t *testing.T) {
 			b.check(old.PutTool(context.WithoutCancel(b.ctx), sharedTool("newer")))
 		}
 	}})
-	if got := sums(s.Reseal(b.ctx)); got != "[6 0 6 0] <nil>" {
+	if got := sums(s.Reseal(b.ctx)); got != "[8 0 8 0] <nil>" {
 		t.Errorf("sealed anew: %s", got)
 	}
 	if secret, err := b.keys("n").Secret(b.ctx, project, "pets"); err != nil || secret != "newer" {
@@ -159,7 +171,7 @@ func TestResealKnowsEveryPlaceOfSecrets(t *testing.T) {
 	b.keepSecrets(b.keys("o"))
 	_, err := b.keys("no").Reseal(b.ctx)
 	b.check(err)
-	plain := []string{"api_tokens.hash", "deliveries.body", "idempotency_keys.request"}
+	plain := []string{"api_tokens.hash", "deliveries.body", "idempotency_keys.request", "river_job.unique_key"}
 	rows, err := b.raw.Query(b.ctx, `SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public' AND data_type = 'bytea'`)
 	b.check(err)
 	columns := map[string][2]string{}

@@ -165,7 +165,7 @@ func TestASharedToolThatIsNeededIsNotDeleted(t *testing.T) {
 		_, err := b.CreateAgent(b.ctx, a)
 		b.check(err)
 	}
-	_, err = b.Publish(b.ctx, project, "published", "me")
+	_, err = b.Publish(b.ctx, project, "published", agent.Actor{By: "me"})
 	b.check(err)
 	_, err = b.UpdateAgent(b.ctx, project, "published", func(a *agent.Agent) error { a.Draft.Tools = nil; return nil })
 	b.check(err)

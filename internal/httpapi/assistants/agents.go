@@ -218,7 +218,7 @@ func (d *door) updateAssistant(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (d *door) published(ctx context.Context, w http.ResponseWriter, p agent.Principal, a agent.Agent) error {
-	if _, err := d.store.Publish(ctx, p.Project, a.Key, p.ID); err != nil {
+	if _, err := d.store.Publish(ctx, p.Project, a.Key, agent.Actor{By: p.ID, Door: agent.DoorAssistants, Address: p.Address}); err != nil {
 		return noAssistant(err)
 	}
 	return httpapi.WriteJSON(w, http.StatusOK, assistantOut(p, a))

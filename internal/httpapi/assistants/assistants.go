@@ -77,7 +77,7 @@ type Agents interface {
 	// UpdateAgent stores what fn makes of the agent, unless fn fails.
 	UpdateAgent(ctx context.Context, project, key string, fn func(*agent.Agent) error) (agent.Agent, error)
 	// Publish makes the draft a version; by is who did it.
-	Publish(ctx context.Context, project, key, by string) (version int, err error)
+	Publish(ctx context.Context, project, key string, by agent.Actor) (version int, err error)
 	// DeleteAgent deletes an agent; one that is not there is no error.
 	DeleteAgent(ctx context.Context, project, key string) error
 }
