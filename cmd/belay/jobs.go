@@ -108,7 +108,7 @@ func renderers(store *postgres.Store) map[agent.CallbackKind]callback.Render {
 			if err != nil {
 				return nil, err
 			}
-			data, err := responses.Result(ctx, store, d.AsOf(t), d.Seq)
+			data, err := responses.RunAt(ctx, store, d.AsOf(t), d.Seq)
 			if err != nil {
 				return nil, err
 			}

@@ -194,7 +194,7 @@ func TestEveryEndOfARunIsToldOnce(t *testing.T) {
 func (b *bed) claimed(begin agent.Begin) agent.Leg {
 	b.t.Helper()
 	b.take(begin)
-	leg, ok, err := b.Claim(b.ctx, b.node())
+	leg, ok, err := b.Claim(b.ctx, b.node(), 0)
 	b.check(err)
 	if !ok {
 		b.t.Fatal("nothing to claim")

@@ -41,16 +41,7 @@ func (d *door) redeliver(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return httpapi.WriteJSON(w, http.StatusAccepted, RunCallback(t))
-}
-
-// RunCallback is a run's callback as the API shows it, nil for none.
-func RunCallback(t agent.Turn) *apigen.RunCallback {
-	c := t.Callback
-	if c == nil {
-		return nil
-	}
-	return &apigen.RunCallback{Url: c.URL, Status: c.Status, Attempts: c.Attempts, Signed: c.Signed}
+	return httpapi.WriteJSON(w, http.StatusAccepted, httpapi.RunCallback(t))
 }
 
 func (d *door) listCallbacks(w http.ResponseWriter, r *http.Request) error {

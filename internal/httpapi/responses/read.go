@@ -64,12 +64,8 @@ func (d *door) response(ctx context.Context, out *renderer) (apigen.Response, er
 	return response(ctx, d.store, out, math.MaxInt64)
 }
 
-// Result renders the response of a turn as it was when the journal's event of
-// number last was its newest. t is the turn as it was then.
-func Result(ctx context.Context, journal Journal, t agent.Turn, last int64) (apigen.Response, error) {
-	return response(ctx, journal, newRenderer(t), last)
-}
-
+// response renders a turn as it was when the journal's event of number last was
+// its newest.
 func response(ctx context.Context, journal Journal, out *renderer, last int64) (apigen.Response, error) {
 	out.quiet = true
 	for after, more := httpapi.Before(&out.turn), true; more; {

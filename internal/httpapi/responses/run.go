@@ -3,6 +3,7 @@ package responses
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -15,8 +16,8 @@ import (
 	"github.com/belayrun/belay/internal/turn"
 )
 
-// run is a background run with its result.
-type run struct {
+// Run is a background run with its result, as the API shows it.
+type Run struct {
 	apigen.RunSummary
 	Result          *apigen.Response        `json:"result"`
 	RequiredActions []apigen.RequiredAction `json:"required_actions,omitempty"`
@@ -29,7 +30,7 @@ func summary(t agent.Turn) apigen.RunSummary {
 	out := apigen.RunSummary{
 		Id: "run_" + t.ID, Object: "agent.run", Status: t.RunStatus(), Agent: t.Agent, Version: t.Version, ConversationId: t.Session,
 		CreatedAt: t.CreatedAt.Unix(), StartedAt: unix(t.StartedAt), CompletedAt: unix(t.EndedAt),
-		MaxDurationMs: t.Spec.Execution.MaxDuration().Milliseconds(),
+		MaxDurationMs: t.Spec.Execution.MaxDuration().Milliseconds(), Callback: httpapi.RunCallback(t),
 	}
 	if f := t.RunError(); f != nil {
 		out.Error = &apigen.RunError{Type: f.Code, Message: f.Message}
@@ -51,12 +52,18 @@ func unix(t time.Time) *int64 {
 }
 
 // runOf returns a run as the journal has it now.
-func (d *door) runOf(ctx context.Context, t agent.Turn) (run, error) {
-	out := run{RunSummary: summary(t)}
+func (d *door) runOf(ctx context.Context, t agent.Turn) (Run, error) {
+	return RunAt(ctx, d.store, t, math.MaxInt64)
+}
+
+// RunAt returns a run as it was when the journal's event of number last was its
+// newest. t is the turn as it was then.
+func RunAt(ctx context.Context, journal Journal, t agent.Turn, last int64) (Run, error) {
+	out := Run{RunSummary: summary(t)}
 	if !t.Status.Final() && t.Status != agent.StatusWaiting {
 		return out, nil
 	}
-	whole, err := d.response(ctx, newRenderer(t))
+	whole, err := response(ctx, journal, newRenderer(t), last)
 	if err != nil {
 		return out, err
 	}
