@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/belayrun/belay/internal/agent"
+	"github.com/belayrun/belay/internal/httpapi/httpapitest"
 	"github.com/belayrun/belay/internal/metrics"
 	"github.com/belayrun/belay/internal/postgres"
 	"github.com/belayrun/belay/internal/postgres/pgtest"
@@ -96,24 +98,33 @@ func (h *hook) await(n int) []hookCall {
 	return h.had()
 }
 
-// background queues a run with a callback for whichever node takes it.
-func (c *cluster) background(model, input, url string) agent.Turn {
+// told queues a background run with a callback and returns its id and that of
+// its conversation.
+func (c *cluster) told(model, input, url string) (run, conv string) {
 	c.t.Helper()
-	var leg agent.Leg
+	run = c.queue(0, model, input, map[string]any{"callback_url": url, "callback_secret": hookSecret})
+	return run, c.readRun(0, run)["conversation_id"].(string)
+}
+
+// plant queues a run as told does, but for the check of its address: as if the
+// name had led elsewhere then.
+func (c *cluster) plant(model, input, url string) string {
+	c.t.Helper()
+	run := agent.NewID()
 	c.with(func(store *postgres.Store) error {
 		cfg, version, err := store.Resolve(c.t.Context(), c.project, model, nil)
 		if err != nil {
 			return err
 		}
 		s := agent.Session{ID: agent.NewID(), Project: c.project, Agent: model, Owner: "user:ann", Door: agent.DoorClient}
-		leg, err = store.Take(c.t.Context(), agent.Begin{
+		_, err = store.Take(c.t.Context(), agent.Begin{
 			Session: s, New: true, Input: input,
-			Turn:      agent.Turn{ID: agent.NewID(), Session: s.ID, Agent: model, Version: version, Door: agent.DoorClient, By: s.Owner, Background: true, Spec: cfg},
+			Turn:      agent.Turn{ID: run, Session: s.ID, Agent: model, Version: version, Door: agent.DoorClient, By: s.Owner, Background: true, Spec: cfg},
 			Callbacks: []agent.Callback{{Kind: agent.CallbackRun, URL: url, Secret: hookSecret}},
 		})
 		return err
 	})
-	return leg.Turn
+	return run
 }
 
 // callbacks lists what was sent of a run, or of all where it is empty.
@@ -138,25 +149,152 @@ func TestARunIsToldOnceByASignedCallback(t *testing.T) {
 	t.Parallel()
 	h := newHook(t)
 	c := newCluster(t, 2, "BELAY_OUTBOUND_ALLOW=127.0.0.1")
-	run := c.background("demo", "/text hello there", h.url)
+	run, conv := c.told("demo", "/echo hello there", h.url)
 	got := h.await(1)[0]
 	want(t, "event", got.doc["event"], agent.EventSucceeded)
-	want(t, "run", got.doc["run_id"], "run_"+run.ID)
-	want(t, "conversation", got.doc["conversation_id"], run.Session)
+	want(t, "run", got.doc["run_id"], run)
+	want(t, "conversation", got.doc["conversation_id"], conv)
 	want(t, "id", got.doc["id"], got.header.Get("webhook-id"))
-	if !strings.Contains(string(got.body), "hello there") {
-		t.Errorf("no answer in %s", got.body)
-	}
-	slow := c.background("demo", "/slow 6000", h.url)
-	eventually(t, "it runs", func() bool { return c.state(0, slow.Session) == "running" })
-	want(t, "cancelled", c.stop(1, slow.Session, nil)["cancelled"], true)
-	got = h.await(2)[1]
-	want(t, "event", got.doc["event"], agent.EventCanceled)
+	want(t, "text", resultText(got.doc["data"].(map[string]any)), "hello there")
+	eventually(t, "the run says so", func() bool { return c.callbackOf(run)["status"] == "delivered" })
+	want(t, "attempts", c.callbackOf(run)["attempts"], 1)
+	want(t, "signed", c.callbackOf(run)["signed"], true)
 	time.Sleep(quiet)
-	want(t, "callbacks", len(h.had()), 2)
+	want(t, "callbacks", len(h.had()), 1)
 	for _, d := range c.callbacks(0, "") {
 		want(t, "status", d["status"], "delivered")
 		want(t, "attempts", d["attempts"], 1)
+	}
+}
+
+// callbackOf is what a run says of its callback.
+func (c *cluster) callbackOf(run string) map[string]any {
+	c.t.Helper()
+	return c.readRun(1%len(c.nodes), run)["callback"].(map[string]any)
+}
+
+// events are what was told of a run, in order.
+func (h *hook) events(run string) (out []string) {
+	for _, c := range h.had() {
+		if c.doc["run_id"] == run {
+			out = append(out, strings.TrimPrefix(c.doc["event"].(string), "agent_run."))
+		}
+	}
+	return out
+}
+
+// 26, 106: each way a run ends or pauses is told, from whichever node; what it is
+// told with is the run as it was then.
+func TestEachEndOfARunIsTold(t *testing.T) {
+	t.Parallel()
+	h := newHook(t)
+	c := newCluster(t, 2, "BELAY_OUTBOUND_ALLOW=127.0.0.1", "BELAY_RUNS=1")
+	cancel := func(node int, run string) {
+		t.Helper()
+		status, a := c.call(node, http.MethodPost, "/agents/runs/"+run+"/cancel?wait_ms=5000", nil)
+		want(t, "cancel", status, http.StatusOK)
+		want(t, "status", a["status"], "canceled")
+	}
+	tells := func(run string, events ...string) {
+		t.Helper()
+		eventually(t, fmt.Sprintf("%s is told %v", run, events), func() bool { return len(h.events(run)) >= len(events) })
+		want(t, "events", h.events(run), events)
+	}
+	first, _ := c.told("demo", "/slow 6000", h.url)
+	second, _ := c.told("demo", "/slow 6000", h.url)
+	c.becomes(0, first, "running")
+	c.becomes(0, second, "running")
+	queued, _ := c.told("demo", "/echo never", h.url)
+	cancel(1, queued)
+	tells(queued, "canceled")
+	cancel(0, first)
+	cancel(1, second)
+	tells(first, "canceled")
+	tells(second, "canceled")
+
+	call := `/tool add {"a":1,"b":2}`
+	canceled, _ := c.told("approve", call, h.url)
+	c.becomes(1, canceled, "requires_action")
+	tells(canceled, "requires_action")
+	cancel(0, canceled)
+	tells(canceled, "requires_action", "canceled")
+
+	approved, conv := c.told("approve", call, h.url)
+	c.becomes(1, approved, "requires_action")
+	_, list := c.call(0, http.MethodGet, "/agents/conversations/"+conv+"/actions", nil)
+	id := list["data"].([]any)[0].(map[string]any)["id"].(string)
+	status, _ := c.call(1, http.MethodPost, "/agents/actions/"+id+"/decision", map[string]any{"decision": "approve"})
+	want(t, "approve", status, http.StatusOK)
+	tells(approved, "requires_action", "succeeded")
+
+	superseded, conv := c.told("approve", call, h.url)
+	c.becomes(0, superseded, "requires_action")
+	c.stream(0, "approve", "/echo instead", map[string]any{"previous_response_id": "resp_" + conv}).rest()
+	tells(superseded, "requires_action", "canceled")
+
+	failed, _ := c.told("demo", "/error 400", h.url)
+	tells(failed, "failed")
+	spec := httpapitest.Load(t).Spec.Components.Schemas["Run"].Value
+	for _, call := range h.had() {
+		data := call.doc["data"].(map[string]any)
+		if err := spec.VisitJSON(data); err != nil {
+			t.Errorf("%s: the data is no run: %v", call.doc["event"], err)
+		}
+		want(t, "status", data["status"], strings.TrimPrefix(call.doc["event"].(string), "agent_run."))
+		if data["status"] == "requires_action" && len(data["required_actions"].([]any)) != 1 {
+			t.Errorf("what is required? %v", data)
+		}
+	}
+	time.Sleep(quiet)
+	want(t, "callbacks", len(h.had()), 10)
+}
+
+// What can't be a callback is refused before anything is begun.
+func TestACallbackIsCheckedWhenTheRunIsSubmitted(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 1)
+	for name, b := range map[string]struct {
+		extra map[string]any
+		param string
+	}{
+		"loopback":       {map[string]any{"callback_url": "http://127.0.0.1/hook"}, "callback_url"},
+		"mapped":         {map[string]any{"callback_url": "http://[::ffff:10.0.0.1]/hook"}, "callback_url"},
+		"a private name": {map[string]any{"callback_url": "https://localhost/hook"}, "callback_url"},
+		"metadata":       {map[string]any{"callback_url": "http://169.254.169.254/latest"}, "callback_url"},
+		"decimal":        {map[string]any{"callback_url": "http://2130706433/"}, "callback_url"},
+		"no URL":         {map[string]any{"callback_url": "hook"}, "callback_url"},
+		"secret alone":   {map[string]any{"callback_secret": "s"}, "callback_secret"},
+		"foreground":     {map[string]any{"callback_url": "https://example.com", "background": false}, "callback_url"},
+	} {
+		body := map[string]any{"model": "demo", "input": "/echo x", "background": true}
+		maps.Copy(body, b.extra)
+		status, a := c.call(0, http.MethodPost, "/agents/responses", body)
+		e, _ := a["error"].(map[string]any)
+		if status != http.StatusBadRequest || e["code"] != "invalid_callback" || e["param"] != b.param {
+			t.Errorf("%s: %d %v", name, status, a)
+		}
+	}
+	_, list := c.call(0, http.MethodGet, "/agents/conversations", nil)
+	want(t, "conversations", len(list["data"].([]any)), 0)
+	run := c.queue(0, "demo", "/echo x", map[string]any{"callback_url": "https://does-not-resolve.invalid/hook"})
+	want(t, "a name that does not resolve passes", c.readRun(0, run)["callback"].(map[string]any)["signed"], false)
+}
+
+// A run's callback is its agent's where it names none, signed with the agent's
+// secret, which nothing shows.
+func TestAnAgentsCallbackIsThatOfItsRuns(t *testing.T) {
+	t.Parallel()
+	h := newHook(t)
+	c := newCluster(t, 1, "BELAY_OUTBOUND_ALLOW=127.0.0.1")
+	config := map[string]any{"model": "demo", "execution": map[string]any{"callback_url": h.url, "callback_secret": hookSecret}}
+	status, _ := c.call(0, http.MethodPost, "/agents", map[string]any{"key": "teller", "config": config})
+	want(t, "made", status, http.StatusCreated)
+	status, _ = c.call(0, http.MethodPost, "/agents/teller/publish", nil)
+	want(t, "published", status, http.StatusOK)
+	run := c.queue(0, "teller", "/echo x", nil)
+	want(t, "run", h.await(1)[0].doc["run_id"], run)
+	if s := c.dump(); strings.Contains(s, hookSecret) {
+		t.Error("the secret is stored as it is")
 	}
 }
 
@@ -167,10 +305,10 @@ func TestACallbackIsTriedUntilItsReceiverIsUp(t *testing.T) {
 	h := newHook(t)
 	h.answer(http.StatusInternalServerError)
 	c := newCluster(t, 2, "BELAY_OUTBOUND_ALLOW=127.0.0.1", "BELAY_CALLBACK_DELAYS=1s,1s,1s,1s,1s,1s,1s,1s,1s")
-	run := c.background("demo", "hello", h.url)
+	run, _ := c.told("demo", "hello", h.url)
 	h.await(3)
 	h.answer(http.StatusNoContent)
-	eventually(t, "it is delivered", func() bool { return c.callbacks(1, "run_id="+run.ID)[0]["status"] == "delivered" })
+	eventually(t, "it is delivered", func() bool { return c.callbacks(1, "run_id="+run)[0]["status"] == "delivered" })
 	calls := h.had()
 	for _, call := range calls {
 		want(t, "id", call.header.Get("webhook-id"), calls[0].header.Get("webhook-id"))
@@ -187,13 +325,13 @@ func TestADeadCallbackIsListedAndRedelivered(t *testing.T) {
 	h := newHook(t)
 	h.answer(http.StatusTeapot)
 	c := newCluster(t, 1, "BELAY_OUTBOUND_ALLOW=127.0.0.1", "BELAY_CALLBACK_DELAYS=200ms")
-	run := c.background("demo", "hello", h.url)
+	run, _ := c.told("demo", "hello", h.url)
 	eventually(t, "it is given up", func() bool { return len(c.callbacks(0, "status=dead")) == 1 })
 	dead := c.callbacks(0, "status=dead")[0]
 	want(t, "error", dead["error"], "answered 418")
 	want(t, "attempts", dead["attempts"], 2)
 	h.answer(http.StatusOK)
-	status, a := c.call(0, http.MethodPost, "/agents/runs/run_"+run.ID+"/callback/redeliver", nil)
+	status, a := c.call(0, http.MethodPost, "/agents/runs/"+run+"/callback/redeliver", nil)
 	want(t, "status", status, http.StatusAccepted)
 	want(t, "callback", a["status"], "pending")
 	calls := h.await(3)
@@ -219,10 +357,10 @@ func TestACallbackIsDeliveredAfterTheNodeThatSettledItWasKilled(t *testing.T) {
 		c.start(fmt.Sprintf("first-%d", round), c.url, env).ready()
 		first := c.nodes[len(c.nodes)-1]
 		before := len(h.had())
-		run := c.background("demo", "hello", h.url)
+		run := c.plant("demo", "hello", h.url)
 		pending := func() (n int) {
 			const q = "SELECT count(*) FROM deliveries d JOIN river_job j ON j.args->>'delivery' = d.id WHERE d.turn_id = $1"
-			if err := db.QueryRow(t.Context(), q, run.ID).Scan(&n); err != nil {
+			if err := db.QueryRow(t.Context(), q, run).Scan(&n); err != nil {
 				t.Fatal(err)
 			}
 			return n
@@ -234,7 +372,7 @@ func TestACallbackIsDeliveredAfterTheNodeThatSettledItWasKilled(t *testing.T) {
 		}
 		first.kill()
 		var state string
-		if err := db.QueryRow(t.Context(), "SELECT state::text FROM river_job WHERE args->>'delivery' IN (SELECT id FROM deliveries WHERE turn_id = $1)", run.ID).Scan(&state); err != nil {
+		if err := db.QueryRow(t.Context(), "SELECT state::text FROM river_job WHERE args->>'delivery' IN (SELECT id FROM deliveries WHERE turn_id = $1)", run).Scan(&state); err != nil {
 			t.Fatal(err)
 		}
 		if state != "available" || len(h.had()) != before {
@@ -242,7 +380,7 @@ func TestACallbackIsDeliveredAfterTheNodeThatSettledItWasKilled(t *testing.T) {
 		}
 		c.start("second", c.url, env).ready()
 		got := h.await(before + 1)[before]
-		want(t, "run", got.doc["run_id"], "run_"+run.ID)
+		want(t, "run", got.doc["run_id"], "run_"+run)
 		want(t, "event", got.doc["event"], agent.EventSucceeded)
 		time.Sleep(quiet)
 		want(t, "callbacks", len(h.had()), before+1)
@@ -258,9 +396,9 @@ func TestACallbackThatLeadsToAPrivateAddressIsNotSent(t *testing.T) {
 	h := newHook(t)
 	c := newCluster(t, 1, "BELAY_CALLBACK_DELAYS=200ms") // nothing is allowed
 	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]"} {
-		run := c.background("demo", "hello", strings.Replace(h.url, "127.0.0.1", host, 1))
-		eventually(t, "it is given up", func() bool { return len(c.callbacks(0, "status=dead&run_id="+run.ID)) == 1 })
-		want(t, "error", c.callbacks(0, "run_id="+run.ID)[0]["error"], "the address is not public, so nothing was sent")
+		run := c.plant("demo", "hello", strings.Replace(h.url, "127.0.0.1", host, 1))
+		eventually(t, "it is given up", func() bool { return len(c.callbacks(0, "status=dead&run_id="+run)) == 1 })
+		want(t, "error", c.callbacks(0, "run_id="+run)[0]["error"], "the address is not public, so nothing was sent")
 	}
 	want(t, "callbacks", len(h.had()), 0)
 }
@@ -275,10 +413,10 @@ func TestCallbacksBehindPgbouncer(t *testing.T) {
 	for _, name := range []string{"node-1", "node-2"} {
 		c.start(name, through, "BELAY_PUSH=off", "BELAY_OUTBOUND_ALLOW=127.0.0.1", "BELAY_CALLBACK_DELAYS=1s,1s,1s,1s,1s,1s,1s,1s", "BELAY_RETAIN_DELTAS=1ms").ready()
 	}
-	run := c.background("demo", "hello", h.url)
+	run, _ := c.told("demo", "hello", h.url)
 	h.await(2)
 	h.answer(http.StatusOK)
-	eventually(t, "it is delivered", func() bool { return c.callbacks(0, "run_id="+run.ID)[0]["status"] == "delivered" })
+	eventually(t, "it is delivered", func() bool { return c.callbacks(0, "run_id="+run)[0]["status"] == "delivered" })
 	for _, p := range c.nodes {
 		for line := range strings.SplitSeq(p.out.String(), "\n") {
 			if strings.Contains(line, `"level":"ERROR"`) || strings.Contains(line, "prepared statement") {
