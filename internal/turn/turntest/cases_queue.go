@@ -196,23 +196,23 @@ func queueWorked(f *fixture) {
 	f.take(f.of(DefaultProject))
 	began := time.Now()
 	l := f.claim(node)
-	time.Sleep(30 * time.Millisecond)
+	time.Sleep(2 * clocks)
 	action := l.pause("c1")[0]
 	most := time.Since(began)
 	first := f.turn(l.Lease.Turn).Worked
-	f.want(first >= 25*time.Millisecond && first <= most, "a leg of 30 ms to %v counts %v", most, first)
-	time.Sleep(50 * time.Millisecond)
+	f.want(first >= clocks && first <= most+clocks, "a leg of %v to %v counts %v", 2*clocks, most, first)
+	time.Sleep(2 * clocks)
 	l.decide(action, agent.ActionApproved)
-	time.Sleep(50 * time.Millisecond)
+	time.Sleep(2 * clocks)
 	began = time.Now()
 	second := f.claim(node)
-	f.want(second.Queued >= 45*time.Millisecond && second.Queued < patience, "queued for 50 ms, the claim says %v", second.Queued)
-	f.want(second.Turn.Worked >= first && second.Turn.Worked <= first+time.Since(began), "the claim says %v of %v", second.Turn.Worked, first)
-	time.Sleep(30 * time.Millisecond)
+	f.want(second.Queued >= clocks && second.Queued < patience, "queued for %v, the claim says %v", 2*clocks, second.Queued)
+	f.want(second.Turn.Worked >= first && second.Turn.Worked <= first+time.Since(began)+clocks, "the claim says %v of %v", second.Turn.Worked, first)
+	time.Sleep(2 * clocks)
 	second.answer("done")
 	most += time.Since(began)
 	both := f.turn(l.Lease.Turn).Worked
-	f.want(both >= first+25*time.Millisecond && both <= most, "two legs of %v at most count %v", most, both)
+	f.want(both >= first+clocks && both <= most+clocks, "two legs of %v at most count %v", most, both)
 }
 
 // limited returns a run of a project that may have n.
