@@ -37,6 +37,10 @@ type Route struct {
 	Method  string
 	Pattern string // as chi has it, below the prefix of the API
 	Serve   Handler
+	// Refuse writes what goes wrong here, authentication included, as the route's
+	// protocol has it; nil: as an error document. Whoever refuses without a token
+	// must not do more for it than write.
+	Refuse func(w http.ResponseWriter, r *http.Request, e *Error) error
 }
 
 // Config is what New needs. Auth and InvalidToken are required.
@@ -78,14 +82,14 @@ func New(cfg Config) http.Handler {
 	mux.Group(func(r chi.Router) {
 		r.Use(s.around)
 		for _, route := range cfg.Client {
-			r.Method(route.Method, ClientPrefix+route.Pattern, s.authenticated(route.Serve))
+			r.Method(route.Method, ClientPrefix+route.Pattern, s.handler(s.authenticated(route.Serve), route.Refuse))
 		}
 		for _, route := range cfg.Open {
-			r.Method(route.Method, route.Pattern, s.handler(route.Serve))
+			r.Method(route.Method, route.Pattern, s.handler(route.Serve, route.Refuse))
 		}
 	})
-	mux.NotFound(s.around(s.handler(notThere)).ServeHTTP)
-	mux.MethodNotAllowed(s.around(s.handler(otherMethod(mux))).ServeHTTP)
+	mux.NotFound(s.around(s.handler(notThere, nil)).ServeHTTP)
+	mux.MethodNotAllowed(s.around(s.handler(otherMethod(mux), nil)).ServeHTTP)
 	return mux
 }
 

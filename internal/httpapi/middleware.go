@@ -63,6 +63,10 @@ func Note(ctx context.Context, session, turn string) {
 	}
 }
 
+// Fault tells the access log what went wrong in a request that is answered with
+// a success status all the same, as some protocols have it.
+func Fault(ctx context.Context, err error) { callOf(ctx).err = err }
+
 // around gives every request its id, its limits, its line in the log and an
 // answer even where the handler panics.
 func (s *server) around(next http.Handler) http.Handler {
@@ -153,8 +157,8 @@ func (s *server) log(rec *recorder, r *http.Request, c *call, route string, d ti
 }
 
 // authenticated serves callers with a token only.
-func (s *server) authenticated(h Handler) http.Handler {
-	return s.handler(func(w http.ResponseWriter, r *http.Request) error {
+func (s *server) authenticated(h Handler) Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
 		p, err := s.cfg.Auth.Authenticate(r.Context(), r.Header.Get("Authorization"))
 		switch {
 		case errors.Is(err, s.cfg.InvalidToken):
@@ -166,11 +170,11 @@ func (s *server) authenticated(h Handler) http.Handler {
 		}
 		callOf(r.Context()).principal = p
 		return h(w, r)
-	})
+	}
 }
 
-// handler serves a Handler.
-func (s *server) handler(h Handler) http.Handler {
+// handler serves a Handler; refuse writes its errors, nil: as error documents.
+func (s *server) handler(h Handler, refuse func(http.ResponseWriter, *http.Request, *Error) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callOf(r.Context())
 		rec, _ := w.(*recorder)
@@ -189,6 +193,9 @@ func (s *server) handler(h Handler) http.Handler {
 			if rec != nil {
 				rec.status = statusClientGone
 			}
+		case refuse != nil:
+			c.err = err
+			_ = refuse(w, r, Explain(err))
 		default:
 			s.refuse(w, c, err)
 		}
