@@ -20,6 +20,7 @@ type Agents interface {
 type Submit struct {
 	Principal  agent.Principal
 	Door       agent.Door
+	ID         string         // of the turn, fresh; empty: one is made
 	Session    string         // empty: a new one is made
 	Agent      string         // key; must be the session's own agent where Session is given and has one
 	Version    *int           // nil: the published one; 0: the draft

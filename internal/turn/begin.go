@@ -119,7 +119,7 @@ func (e *Engine) prepare(ctx context.Context, s Submit) (agent.Begin, error) {
 		return b, err
 	}
 	b.Turn = agent.Turn{
-		ID: agent.NewID(), Session: b.Session.ID, Agent: b.Session.Agent, Version: version, Door: s.Door, By: s.Principal.ID,
+		ID: cmp.Or(s.ID, agent.NewID()), Session: b.Session.ID, Agent: b.Session.Agent, Version: version, Door: s.Door, By: s.Principal.ID,
 		Background: background, Metadata: s.Metadata, Spec: spec,
 	}
 	if background {
