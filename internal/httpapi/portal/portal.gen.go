@@ -39,7 +39,7 @@ type Conversation struct {
 	Title string            `json:"title"`
 	State ConversationState `json:"state"`
 
-	// RunId The turn that is queued
+	// RunId The turn that is queued, runs or waits.
 	RunId          *string   `json:"run_id"`
 	LastStopReason *string   `json:"last_stop_reason"`
 	CreatedAt      time.Time `json:"created_at"`
