@@ -12,6 +12,7 @@ import (
 
 	"github.com/belayrun/belay/internal/agent"
 	"github.com/belayrun/belay/internal/callback"
+	"github.com/belayrun/belay/internal/httpapi/a2a"
 	"github.com/belayrun/belay/internal/httpapi/responses"
 	"github.com/belayrun/belay/internal/metrics"
 	"github.com/belayrun/belay/internal/outbound"
@@ -114,6 +115,7 @@ func renderers(store *postgres.Store) map[agent.CallbackKind]callback.Render {
 			}
 			return callback.Event(d, data)
 		},
+		agent.CallbackA2A: func(ctx context.Context, d agent.Delivery) ([]byte, error) { return a2a.Notification(ctx, store, d) },
 	}
 }
 

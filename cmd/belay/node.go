@@ -20,6 +20,7 @@ import (
 	"github.com/belayrun/belay/internal/access"
 	"github.com/belayrun/belay/internal/agent"
 	"github.com/belayrun/belay/internal/httpapi"
+	"github.com/belayrun/belay/internal/httpapi/a2a"
 	"github.com/belayrun/belay/internal/httpapi/assistants"
 	"github.com/belayrun/belay/internal/httpapi/chat"
 	"github.com/belayrun/belay/internal/httpapi/client"
@@ -120,11 +121,15 @@ func (n *node) handler(reg *prometheus.Registry, m *metrics.Metrics, ping time.D
 	routes = append(routes, responses.Routes(responses.Config{Engine: n.engine, Ceiling: n.engine, Store: n.store, Streams: streams})...)
 	routes = append(routes, chat.Routes(chat.Config{Engine: n.engine, Ceiling: n.engine, Store: n.store, Streams: streams})...)
 	routes = append(routes, assistants.Routes(assistants.Config{Engine: n.engine, Ceiling: n.engine, Store: n.store, Streams: streams})...)
+	agents, shown := a2a.Routes(a2a.Config{
+		Engine: n.engine, Watcher: n.engine, Store: n.store, Streams: streams, CheckURL: n.guard.CheckURL,
+	})
+	routes = append(routes, agents...)
 	return httpapi.New(httpapi.Config{
 		Auth:         access.New(access.Config{Lookup: n.store}),
 		InvalidToken: access.ErrInvalidToken,
 		Client:       routes,
-		Open:         portal.Routes(portal.Config{Engine: n.engine, Visitors: n.visitors, Store: n.store, Streams: streams}),
+		Open:         append(portal.Routes(portal.Config{Engine: n.engine, Visitors: n.visitors, Store: n.store, Streams: streams}), shown...),
 		Proxies:      proxies,
 		Health:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }),
 		Ready:        http.HandlerFunc(n.ready),

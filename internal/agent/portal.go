@@ -24,8 +24,11 @@ type Portal struct {
 	// Anonymous lets in visitors whom no site has named; nil: it does.
 	Anonymous *bool `json:"anonymous,omitempty" yaml:"anonymous,omitempty"`
 	// Approvals lets visitors decide the approvals of their own conversations.
-	Approvals bool         `json:"approvals,omitempty" yaml:"approvals,omitempty"`
-	Limits    PortalLimits `json:"limits,omitzero" yaml:"limits,omitempty"`
+	Approvals bool `json:"approvals,omitempty" yaml:"approvals,omitempty"`
+	// A2A also shows the agent to programs that speak A2A, without a token, at
+	// /a2a/ and the slug: all of them are one anonymous visitor.
+	A2A    bool         `json:"a2a,omitempty" yaml:"a2a,omitempty"`
+	Limits PortalLimits `json:"limits,omitzero" yaml:"limits,omitempty"`
 	// Secret signs the tokens by which a site names its visitors (HS256). Kept
 	// encrypted, never returned; empty: nobody is named.
 	Secret string `json:"-" yaml:"secret,omitempty"`

@@ -10,6 +10,7 @@ import (
 
 	"github.com/belayrun/belay/internal/access"
 	"github.com/belayrun/belay/internal/httpapi"
+	"github.com/belayrun/belay/internal/httpapi/a2a"
 	"github.com/belayrun/belay/internal/httpapi/assistants"
 	"github.com/belayrun/belay/internal/httpapi/chat"
 	"github.com/belayrun/belay/internal/httpapi/client"
@@ -34,6 +35,9 @@ var (
 	_ assistants.Store  = (*postgres.Store)(nil)
 	_ chat.Engine       = (*turn.Engine)(nil)
 	_ chat.Sessions     = (*postgres.Store)(nil)
+	_ a2a.Engine        = (*turn.Engine)(nil)
+	_ a2a.Watcher       = (*turn.Engine)(nil)
+	_ a2a.Store         = (*postgres.Store)(nil)
 )
 
 func TestTheDocumentsAreValid(t *testing.T) {

@@ -2,7 +2,9 @@ package httpapi_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -21,6 +23,7 @@ import (
 
 	"github.com/belayrun/belay/internal/agent"
 	"github.com/belayrun/belay/internal/httpapi"
+	"github.com/belayrun/belay/internal/httpapi/a2a"
 	"github.com/belayrun/belay/internal/httpapi/assistants"
 	"github.com/belayrun/belay/internal/httpapi/chat"
 	"github.com/belayrun/belay/internal/httpapi/client"
@@ -45,19 +48,34 @@ type site struct {
 }
 
 func routes(w *httpapitest.World, s httpapi.Streams) []httpapi.Route {
+	agents, _ := a2aRoutes(w, s)
 	return slices.Concat(
 		client.Routes(client.Config{Engine: w, Store: w, Tools: w, Streams: s}),
 		responses.Routes(responses.Config{Engine: w, Ceiling: w, Store: w, Streams: s}),
 		chat.Routes(chat.Config{Engine: w, Ceiling: w, Store: w, Streams: s}),
-		assistants.Routes(assistants.Config{Engine: w, Ceiling: w, Store: w, Streams: s}))
+		assistants.Routes(assistants.Config{Engine: w, Ceiling: w, Store: w, Streams: s}),
+		agents)
+}
+
+func a2aRoutes(w *httpapitest.World, s httpapi.Streams) (client, open []httpapi.Route) {
+	return a2a.Routes(a2a.Config{Engine: w, Watcher: w, Store: w, Streams: s, CheckURL: checkURL})
+}
+
+// checkURL refuses what is not on the internet, without asking it.
+func checkURL(_ context.Context, url string) error {
+	if !strings.HasPrefix(url, "https://") || strings.Contains(url, "//127.") {
+		return errors.New("the address is not allowed")
+	}
+	return nil
 }
 
 func newSite(t *testing.T, change ...func(*httpapi.Config)) *site {
 	t.Helper()
 	w := httpapitest.NewWorld()
 	s := &site{World: w, t: t, log: &bytes.Buffer{}}
+	_, open := a2aRoutes(w, httpapi.Streams{})
 	cfg := httpapi.Config{
-		Auth: w, InvalidToken: httpapitest.ErrBadToken, Client: routes(w, httpapi.Streams{}),
+		Auth: w, InvalidToken: httpapitest.ErrBadToken, Client: routes(w, httpapi.Streams{}), Open: open,
 		Log: slog.New(slog.NewJSONHandler(s.log, nil)),
 	}
 	for _, c := range change {

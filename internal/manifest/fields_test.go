@@ -61,6 +61,7 @@ var ownBadFields = map[string]map[string]map[string]string{
 		"paused":                     {"": noValue, "1": "must be true or false, not a number", `"true"`: "must be true or false, not text: remove the quotes"},
 		"anonymous":                  {"": noValue, "1": "must be true or false, not a number", `"true"`: "must be true or false, not text: remove the quotes"},
 		"approvals":                  {"": noValue, "1": "must be true or false, not a number", `"true"`: "must be true or false, not text: remove the quotes"},
+		"a2a":                        {"": noValue, "1": "must be true or false, not a number", `"true"`: "must be true or false, not text: remove the quotes"},
 		"secret":                     {"": noValue, "1": notText, "short": "must have 32 bytes or more"},
 		"limits":                     {"": noValue, "1": "must be a mapping, not a number", "{per_minute: 1}": "unknown field"},
 		"limits.message_chars":       {"": noValue, `"1"`: notNumber, "1.5": fraction, "-1": "must be 0 (default 8000) to 1000000"},

@@ -145,7 +145,7 @@ func (s *Store) MeterVisitor(ctx context.Context, p agent.Portal, visitor string
 const visitorSpend = `
 SELECT coalesce(sum(t.cost_usd) FILTER (WHERE s.owner = @visitor::text), 0), coalesce(sum(t.cost_usd), 0)
 FROM turns t JOIN sessions s ON s.id = t.session_id
-WHERE t.door = 'portal' AND t.created_at > clock_timestamp() - interval '1 day'
+WHERE (t.door = 'portal' OR t.door = 'a2a') AND t.created_at > clock_timestamp() - interval '1 day'
   AND s.project_id = @project::text AND starts_with(s.owner, @portal::text)`
 
 // VisitorSpend returns what a visitor, and all visitors of the portal, have cost in

@@ -1325,6 +1325,12 @@ type TurnStoppingEvent = json.RawMessage
 // WebSearchSource Who answers web searches. Of source web_search; left out, the project's shared tool of the same key says it.
 type WebSearchSource = agent.WebSearchSource
 
+// A2AAgent defines model for A2AAgent.
+type A2AAgent = string
+
+// A2AVersion defines model for A2AVersion.
+type A2AVersion = string
+
 // AgentKey defines model for AgentKey.
 type AgentKey = string
 

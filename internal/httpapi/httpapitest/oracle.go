@@ -43,6 +43,8 @@ var contracts = []struct {
 		"/agents/conversations/{id}/events": "Event", "/responses": "ResponseEvent",
 		"/agents/responses": "ResponseEvent", "/responses/{id}": "ResponseEvent", "/chat/completions": "ChatEvent",
 		"/threads/{thread}/runs": "AssistantsEvent", "/threads/runs": "AssistantsEvent",
+		"/a2a/{agent}": "A2AAnswer", "/a2a/{agent}/": "A2AAnswer", "/a2a/{agent}/v0.3": "A2AAnswer", "/a2a/{agent}/v0.3/": "A2AAnswer",
+		"/a2a/{agent}/v1.0": "A2AAnswer", "/a2a/{agent}/v1.0/": "A2AAnswer",
 	}},
 	{"/api/portal/v1", api.Portal, map[string]string{"/{slug}/conversations/{id}/events": "Event"}},
 }

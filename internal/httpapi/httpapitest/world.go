@@ -29,6 +29,8 @@ type World struct {
 	Began func(t agent.Turn)
 	// Opened is called for each tool that OpenTool opens; nil: nothing happens.
 	Opened func(t agent.SharedTool)
+	// Decided is called for each action that is decided, likewise.
+	Decided func(a agent.Action)
 
 	mu       sync.Mutex
 	down     error
@@ -39,6 +41,10 @@ type World struct {
 	sessions map[string]*session
 	turns    map[string]*agent.Turn
 	actions  []agent.Action
+	portals  map[string]agent.Portal
+	meter    map[string]int // messages, by portal
+	receipts []agent.Receipt
+	pushes   map[string][]agent.Callback // by turn
 	changed  chan struct{}
 	began    []turn.Submit
 	stops    []turn.StopRequest
@@ -65,6 +71,7 @@ type session struct {
 func NewWorld() *World {
 	w := &World{
 		callers: map[string]agent.Principal{}, agents: map[string]*agent.Agent{}, tools: map[string]agent.SharedTool{},
+		portals: map[string]agent.Portal{}, meter: map[string]int{}, pushes: map[string][]agent.Callback{},
 		sessions: map[string]*session{}, turns: map[string]*agent.Turn{}, changed: make(chan struct{}),
 		keys: map[string]agent.UsedKeyError{}, requests: map[string][32]byte{},
 	}
@@ -263,6 +270,12 @@ func (w *World) begin(s turn.Submit) (agent.Turn, error) {
 		Status: agent.StatusRunning, FirstSeq: int64(len(sess.events) + 1), Index: index,
 		Metadata: s.Metadata, Spec: s.Overrides.Apply(a.Draft), CreatedAt: Epoch, StartedAt: Epoch, Background: background,
 	}
+	for i := range w.receipts { // their turn's id is counted here too
+		if w.receipts[i].Turn == s.ID && s.ID != "" {
+			w.receipts[i].Turn = t.ID
+		}
+	}
+	w.pushes[t.ID] = s.Callbacks
 	sess.turn, sess.state = t.ID, agent.SlotRunning
 	if background {
 		t.Status, t.StartedAt, sess.state = agent.StatusQueued, time.Time{}, agent.SlotQueued
@@ -446,14 +459,17 @@ func (w *World) stop(s *session, q turn.StopRequest) turn.StopAnswer {
 	return a
 }
 
-// withdraw answers a turn's open actions "no", if the principal may.
+// withdraw answers a turn's open actions "no", if the principal may: whoever may
+// stop withdraws a question.
 func (w *World) withdraw(id string, p agent.Principal) bool {
-	if !p.Can(agent.PermAgentApprove) {
+	open := func(a agent.Action) bool { return a.Turn == id && a.State == agent.ActionOpen }
+	if !p.Can(agent.PermAgentApprove) && slices.ContainsFunc(w.actions, func(a agent.Action) bool { return open(a) && a.Type == agent.ActionApproval }) {
 		return false
 	}
 	for i := range w.actions {
-		if a := &w.actions[i]; a.Turn == id && a.State == agent.ActionOpen {
+		if a := &w.actions[i]; open(*a) {
 			a.State, a.DecidedBy, a.DecidedAt = agent.ActionWithdrawn, p.ID, Epoch
+			w.append(w.turns[id], agent.ActionDecided{ActionID: a.ID, State: a.State, By: p.ID})
 		}
 	}
 	return true
@@ -483,20 +499,28 @@ func (w *World) Timeout(_, id string) {
 
 // Decide decides an action.
 func (w *World) Decide(_ context.Context, p agent.Principal, d agent.Decision) (agent.Action, error) {
+	a, made, err := w.decide(p, d)
+	if made && w.Decided != nil {
+		w.Decided(a)
+	}
+	return a, err
+}
+
+func (w *World) decide(p agent.Principal, d agent.Decision) (decided agent.Action, made bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	i := slices.IndexFunc(w.actions, func(a agent.Action) bool { return a.ID == d.Action })
 	if i < 0 || w.sessions[w.actions[i].Session].Project != p.Project {
-		return agent.Action{}, agent.ErrNotFound
+		return agent.Action{}, false, agent.ErrNotFound
 	}
 	a := &w.actions[i]
 	switch {
 	case a.Type == agent.ActionApproval && !p.Can(agent.PermAgentApprove):
-		return agent.Action{}, agent.ErrForbidden
+		return agent.Action{}, false, agent.ErrForbidden
 	case a.State == d.State && a.Answer == d.Answer:
-		return *a, nil
+		return *a, false, nil
 	case a.State != agent.ActionOpen:
-		return *a, &agent.DecidedError{Action: *a}
+		return *a, false, &agent.DecidedError{Action: *a}
 	}
 	a.State, a.Answer, a.DecidedBy, a.DecidedAt = d.State, d.Answer, d.By, Epoch
 	if d.Arguments != nil {
@@ -504,5 +528,5 @@ func (w *World) Decide(_ context.Context, p agent.Principal, d agent.Decision) (
 	}
 	w.append(w.turns[a.Turn], agent.ActionDecided{ActionID: a.ID, State: d.State, By: d.By})
 	w.turns[a.Turn].Status = agent.StatusQueued
-	return *a, nil
+	return *a, true, nil
 }
