@@ -436,7 +436,12 @@ func (c *cluster) messages(node int, conv string) []map[string]any {
 // declareModel applies a model that leads to the cluster's provider.
 func (c *cluster) declareModel(key, more string) {
 	c.t.Helper()
-	file := fmt.Sprintf("kind: model\nkey: %s\nbase_url: %s/v1\nmodel: m\n%s\n", key, c.model.URL, more)
+	c.declare(fmt.Sprintf("kind: model\nkey: %s\nbase_url: %s/v1\nmodel: m\n%s\n", key, c.model.URL, more))
+}
+
+// declare applies a manifest.
+func (c *cluster) declare(file string) {
+	c.t.Helper()
 	m, err := manifest.Parse("test", strings.NewReader(file), nil)
 	if err != nil {
 		c.t.Fatal(err)
