@@ -43,8 +43,9 @@ func (e *Engine) Follow(ctx context.Context, session string, after int64) iter.S
 func (e *Engine) Watch(ctx context.Context, session string, after int64, idle time.Duration) iter.Seq2[[]agent.Event, error] {
 	return func(yield func([]agent.Event, error) bool) {
 		w := &watcher{e: e, session: session, after: after, idle: idle, yield: yield, spoke: time.Now()}
-		if w.catchUp(ctx) {
-			w.run(ctx)
+		if t := w.join(ctx); t != nil {
+			defer e.hub.leave(t, false)
+			w.run(ctx, t)
 		}
 	}
 }
@@ -61,9 +62,7 @@ type watcher struct {
 }
 
 // run follows the tail until the caller has enough or there is no more.
-func (w *watcher) run(ctx context.Context) {
-	t := w.e.hub.follow(w.session, w.after)
-	defer w.e.hub.leave(t, false)
+func (w *watcher) run(ctx context.Context, t *tail) {
 	for {
 		if ctx.Err() != nil {
 			w.yield(nil, context.Cause(ctx))
@@ -73,7 +72,7 @@ func (w *watcher) run(ctx context.Context) {
 		ok := true
 		switch {
 		case behind:
-			if events, ok = w.page(ctx); ok && len(events) == 0 {
+			if events, ok = w.page(ctx, w.after); ok && len(events) == 0 {
 				w.after = base
 			}
 		case changed != nil:
@@ -97,27 +96,57 @@ func (w *watcher) give(events []agent.Event) bool {
 	return w.yield(events, nil)
 }
 
-// catchUp gives what the database has of a session that nobody here runs or
-// follows yet, so that the feed begins at its end.
-func (w *watcher) catchUp(ctx context.Context) bool {
-	for !w.e.hub.has(w.session) {
-		events, ok := w.page(ctx)
-		if !ok || len(events) > 0 && !w.give(events) {
-			return false
+// join returns the session's tail, which is to be given back. Where nobody here
+// runs or follows the session yet, it first gives what the database has, so that
+// the feed begins at its end. Nil: there is no more to do, and the caller knows.
+func (w *watcher) join(ctx context.Context) *tail {
+	for {
+		if t := w.e.hub.join(w.session); t != nil {
+			return t
 		}
-		if len(events) == 0 {
+		events, ok := w.page(ctx, w.after)
+		if !ok || len(events) > 0 && !w.give(events) {
+			return nil
+		}
+		if len(events) > 0 {
+			continue
+		}
+		stored, ok := w.end(ctx)
+		if !ok {
+			return nil
+		}
+		return w.e.hub.follow(w.session, stored)
+	}
+}
+
+// end returns a number up to which the database has all, where it has nothing
+// above the cursor. That may be less than the cursor: who comes from the turn's
+// own node knows what is not stored yet, so it looks close behind the cursor
+// first. Taking the cursor for it would hide from others here what is stored
+// after it is asked.
+func (w *watcher) end(ctx context.Context) (int64, bool) {
+	for back := int64(1); w.after > 0; back *= 64 {
+		from := max(0, w.after-back)
+		events, ok := w.page(ctx, from)
+		if !ok {
+			return 0, false
+		}
+		if n := len(events); n > 0 {
+			return events[n-1].Seq, true
+		}
+		if from == 0 {
 			break
 		}
 	}
-	return true
+	return 0, true
 }
 
 // page reads a page of the journal, trying on until the database answers; one
 // that hangs is one that is away. It has told the caller where it returns false.
-func (w *watcher) page(ctx context.Context) ([]agent.Event, bool) {
+func (w *watcher) page(ctx context.Context, after int64) ([]agent.Event, bool) {
 	for {
 		one, cancel := context.WithTimeout(ctx, w.e.times.Write)
-		events, err := w.e.store.Events(one, w.session, w.after, page)
+		events, err := w.e.store.Events(one, w.session, after, page)
 		cancel()
 		switch {
 		case err == nil:

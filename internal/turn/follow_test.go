@@ -131,6 +131,36 @@ func TestAFollowerThatStallsHoldsNobodyUpAndMissesNothing(t *testing.T) {
 	})
 }
 
+// A follower that comes from the owner knows numbers that are not stored yet, and
+// one that is mistaken names some of no event: neither may make its new node take
+// them for stored, or others there would miss what comes.
+func TestACursorAheadOfTheDatabaseHidesNothingFromOthers(t *testing.T) {
+	for name, ahead := range map[string]int64{"not stored yet": 3, "of no event": 1 << 40} {
+		t.Run(name, func(t *testing.T) {
+			run(t, 2, func(t *testing.T, c *cluster) {
+				steps, _ := words(20, 40*time.Millisecond)
+				c.model.Always(steps...)
+				tn := c.begin(0, turn.Submit{})
+				time.Sleep(200 * time.Millisecond)
+				c.mem.Fail(away("Append"))
+				time.Sleep(200 * time.Millisecond)
+				journal := c.mem.Journal(tn.Session)
+				stored := journal[len(journal)-1].Seq
+				early := c.follow(1, tn.Session, stored+ahead)
+				synctest.Wait()
+				late := c.follow(1, tn.Session, stored-1)
+				time.Sleep(200 * time.Millisecond)
+				c.mem.Fail(nil)
+				c.end(1, tn)
+				time.Sleep(time.Second)
+				want := c.mem.Journal(tn.Session)
+				sameSeqs(t, "who came behind it", late(), want[stored-1:])
+				sameSeqs(t, "who came ahead", early(), want[min(int64(len(want)), stored+ahead):])
+			})
+		})
+	}
+}
+
 func TestTwoHundredFollowersComeAndGoWhileTurnsRun(t *testing.T) {
 	run(t, 2, func(t *testing.T, c *cluster) { // 84
 		steps, _ := words(20, 40*time.Millisecond)

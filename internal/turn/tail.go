@@ -122,27 +122,35 @@ type hub struct {
 
 func newHub() *hub { return &hub{tails: make(map[string]*tail)} }
 
-// follow returns the session's tail and counts a follower whose cursor is at
-// seq. It must be given back with leave.
-func (h *hub) follow(session string, seq int64) *tail {
+// join returns the session's tail and counts a follower; nil where there is none.
+// It must be given back with leave.
+func (h *hub) join(session string) *tail {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.tails[session]
+	if t != nil {
+		t.mu.Lock()
+		t.followers++
+		t.mu.Unlock()
+	}
+	return t
+}
+
+// follow returns the session's tail and counts a follower. A tail that is made for
+// it begins above stored, up to which the database has all. It must be given back
+// with leave.
+func (h *hub) follow(session string, stored int64) *tail {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.tails[session]
 	if t == nil {
-		t = &tail{session: session, base: seq, last: seq}
+		t = &tail{session: session, base: stored, last: stored}
 		h.tails[session] = t
 	}
 	t.mu.Lock()
 	t.followers++
 	t.mu.Unlock()
 	return t
-}
-
-// has reports whether the session has a tail here.
-func (h *hub) has(session string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.tails[session] != nil
 }
 
 // followed reports whether anybody here follows a session that runs elsewhere.
