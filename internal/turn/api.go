@@ -63,6 +63,10 @@ type StopRequest struct {
 	Session   string        // one of Session and Turn is required
 	Turn      string        // binds the stop to this turn: a later one is never hit
 	Wait      time.Duration // wait up to so long for the end
+	// Index, with Session alone, is for callers who know their turn by its
+	// Turn.Index and can't ask the database for its id: only a turn that runs here
+	// is found so.
+	Index int
 	// RunningOnly leaves a turn that waits for a person as it is: agent.BusyError.
 	RunningOnly bool
 }

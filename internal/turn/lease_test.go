@@ -189,6 +189,35 @@ func TestStopWithTheDatabaseAwayAbortsTheModelAndIsNotRecorded(t *testing.T) {
 	}
 }
 
+// A caller that knows its turn by its first message alone can stop it where it
+// runs, and no other, whether the database is away or not.
+func TestAStopByIndexTellsThatTurnHereAndNoOther(t *testing.T) {
+	run(t, 2, func(t *testing.T, c *cluster) {
+		c.model.Reply(turntest.Text("partial"), turntest.Block())
+		tn := c.begin(0, turn.Submit{})
+		time.Sleep(time.Second)
+		stop := func(n, index int) bool {
+			_, err := c.nodes[n].Stop(t.Context(), turn.StopRequest{Principal: alice, Session: tn.Session, Index: index})
+			e, _ := errors.AsType[*turn.NotRecordedError](err)
+			return e == nil || e.Told
+		}
+		if stop(0, tn.Index+2) || stop(1, tn.Index) {
+			t.Error("told another turn, or one that runs elsewhere")
+		}
+		c.mem.Fail(away())
+		if stop(0, tn.Index+2) || c.model.Open() != 1 {
+			t.Error("told another turn")
+		}
+		if !stop(0, tn.Index) {
+			t.Error("not told")
+		}
+		c.until(time.Millisecond, "model closed", func() bool { return c.model.Open() == 0 })
+		c.mem.Fail(nil)
+		c.end(1, tn)
+		c.wantCancelled(tn)
+	})
+}
+
 func TestAForeignStopWithTheDatabaseAwayTellsNothing(t *testing.T) {
 	run(t, 1, func(t *testing.T, c *cluster) {
 		c.model.Reply(turntest.Pause(30*time.Second), turntest.Text("x"), turntest.Finish(agent.FinishStop))

@@ -62,6 +62,9 @@ func (e *Engine) find(ctx context.Context, q StopRequest, s agent.Stop, began ti
 			return agent.Found{Session: r.session, Lease: r.lease, State: agent.SlotRunning}, true, nil
 		}
 	}
+	if q.Index != 0 {
+		return f, false, &NotRecordedError{Told: e.tellStale(q, s, began), Err: agent.ErrUnavailable}
+	}
 	f, err = e.findRow(ctx, q)
 	if errors.Is(err, agent.ErrUnavailable) {
 		return f, false, &NotRecordedError{Told: e.tellStale(q, s, began), Err: err}
@@ -72,6 +75,11 @@ func (e *Engine) find(ctx context.Context, q StopRequest, s agent.Stop, began ti
 		}
 	}
 	return f, told, err
+}
+
+// means reports whether a request for the session of a leg is for its turn.
+func (q StopRequest) means(r *run) bool {
+	return (q.Turn == "" || q.Turn == r.lease.Turn) && (q.Index == 0 || q.Index == r.turn.Index)
 }
 
 // localTurn returns the leg here that the request means, if the lease is fresh:
@@ -87,7 +95,7 @@ func (e *Engine) localTurn(q StopRequest) *run {
 			}
 		}
 	}
-	if r == nil || r.settling || q.Turn != "" && q.Turn != r.lease.Turn || !e.keep.fresh(r.lease.Node) {
+	if r == nil || r.settling || !q.means(r) || !e.keep.fresh(r.lease.Node) {
 		return nil
 	}
 	return r
@@ -105,8 +113,7 @@ func (e *Engine) tellStale(q StopRequest, s agent.Stop, began time.Time) bool {
 	}
 	e.mu.Unlock()
 	switch {
-	case r == nil, q.Turn != "" && q.Turn != r.lease.Turn, q.Session != "" && q.Session != r.lease.Session,
-		q.Principal.MayAct(r.session) != nil:
+	case r == nil, !q.means(r), q.Session != "" && q.Session != r.lease.Session, q.Principal.MayAct(r.session) != nil:
 		return false
 	}
 	return e.tell(r, s, began)

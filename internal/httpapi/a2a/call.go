@@ -53,10 +53,10 @@ func (d *door) call(pinned string, find finder) httpapi.Handler {
 		if err := c.read(pinned); err != nil {
 			return c.refuse(err)
 		}
-		if away != nil {
-			if c.method.stops {
-				away = unrecorded(away)
-			}
+		switch {
+		case away != nil && c.method.stops:
+			return c.refuse(d.stopHere(c, away))
+		case away != nil:
 			return c.refuse(away)
 		}
 		if c.method.stream == nil {

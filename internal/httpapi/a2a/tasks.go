@@ -136,8 +136,11 @@ func (d *door) cancelTask(c *call) (any, error) {
 	ctx, done := httpapi.Detach(c.r.Context(), 0)
 	defer done()
 	v, err := d.task(ctx, c, id, agent.Principal.MayAct)
+	if errors.Is(err, agent.ErrUnavailable) {
+		return nil, d.stopHere(c, err)
+	}
 	if err != nil {
-		return nil, unrecorded(err)
+		return nil, err
 	}
 	if err := v.cancelable(c, decision); err != nil {
 		return nil, err
@@ -157,12 +160,22 @@ func (d *door) cancelTask(c *call) (any, error) {
 	return c.v.bare(v), nil
 }
 
-// unrecorded makes a database that is away what it is to a stop: nobody was told.
-func unrecorded(err error) error {
-	if errors.Is(err, agent.ErrUnavailable) {
-		return &turn.NotRecordedError{Err: err}
+// stopHere tells the turn of a task to stop while the database is away, if it runs
+// on this node. Its answer is no success: nothing durable says so.
+func (d *door) stopHere(c *call, away error) error {
+	id, err := c.params.need("id")
+	if err != nil {
+		return err
 	}
-	return err
+	session, index, ok := parseTaskID(id)
+	if !ok {
+		return noTask(agent.ErrNotFound)
+	}
+	_, err = d.engine.Stop(c.r.Context(), turn.StopRequest{Principal: c.caller, Door: agent.DoorA2A, Session: session, Index: index})
+	if err == nil { // the database is back
+		err = &turn.NotRecordedError{Told: true, Err: away}
+	}
+	return noTask(err)
 }
 
 func (c *call) decisionID() (string, error) {
