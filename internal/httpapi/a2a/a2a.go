@@ -43,16 +43,6 @@ type Agents interface {
 	Portal(ctx context.Context, slug string) (agent.Portal, error)
 }
 
-// Meter counts what everybody together does at a portal.
-type Meter interface {
-	// MeterVisitor counts a message; not ok where it is one too many in this
-	// minute: it may be sent after wait.
-	MeterVisitor(ctx context.Context, p agent.Portal, visitor string) (ok bool, wait time.Duration, err error)
-	// VisitorSpend returns the USD of the last 24 hours of a visitor and of all
-	// whose ids begin with prefix.
-	VisitorSpend(ctx context.Context, project, prefix, visitor string) (one, all float64, err error)
-}
-
 // Turns finds turns.
 type Turns interface {
 	// Turn returns a turn and its session; agent.ErrNotFound.
@@ -102,7 +92,7 @@ type Callbacks interface {
 // Store is all that this door reads and writes; postgres.Store is one.
 type Store interface {
 	Agents
-	Meter
+	httpapi.Meter
 	Turns
 	Journal
 	Receiver

@@ -2,8 +2,6 @@ package a2a
 
 import (
 	"net/http"
-	"time"
-	"unicode/utf8"
 
 	"github.com/go-chi/chi/v5"
 
@@ -70,29 +68,7 @@ func (d *door) mayCost(c *call, m message) error {
 	if c.portal == nil {
 		return nil
 	}
-	p, ctx := *c.portal, c.r.Context()
-	l := p.Limits.WithDefaults()
-	if n := utf8.RuneCountInString(m.text); n > l.MessageChars {
-		return invalid("message.parts", "must have %d characters at most; they have %d", l.MessageChars, n)
-	}
-	if l.VisitorUSDPerDay > 0 || l.PortalUSDPerDay > 0 {
-		one, all, err := d.store.VisitorSpend(ctx, p.Project, agent.VisitorPrefix(p.Slug), c.caller.ID)
-		if err != nil {
-			return err
-		}
-		if l.VisitorUSDPerDay > 0 && one >= l.VisitorUSDPerDay || l.PortalUSDPerDay > 0 && all >= l.PortalUSDPerDay {
-			return tooMuch("portal_spend_limit", "This agent has answered as much as it may today. Try again later.", time.Hour)
-		}
-	}
-	ok, wait, err := d.store.MeterVisitor(ctx, p, c.caller.ID)
-	if err == nil && !ok {
-		err = tooMuch("portal_rate_limit", "Too many messages came in this minute. Wait a moment and send it again.", wait)
-	}
-	return err
-}
-
-func tooMuch(code, message string, wait time.Duration) error {
-	return &httpapi.Error{Status: http.StatusTooManyRequests, Code: code, Message: message, RetryAfter: wait}
+	return httpapi.MayCost(c.r.Context(), d.store, *c.portal, c.caller.ID, "message.parts", m.text)
 }
 
 // needsToken refuses what is not for everybody.

@@ -103,7 +103,7 @@ func (d *door) send(w http.ResponseWriter, r *http.Request, p agent.Portal, sess
 	if strings.TrimSpace(in.Content) == "" {
 		return httpapi.Invalid("content", "is required: what to say")
 	}
-	if err := d.mayCost(r, p, in.Content); err != nil {
+	if err := httpapi.MayCost(r.Context(), d.store, p, httpapi.Caller(r.Context()).ID, "content", in.Content); err != nil {
 		return err
 	}
 	ctx, done := httpapi.Detach(r.Context(), 0)

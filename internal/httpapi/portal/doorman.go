@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/time/rate"
 
@@ -102,30 +101,4 @@ func (d *door) admit(w http.ResponseWriter, r *http.Request, p agent.Portal) err
 		return err
 	}
 	return httpapi.WriteJSON(w, http.StatusCreated, Visitor{Id: v.ID, Name: ptr(v.Name), Token: v.Token, ExpiresAt: v.ExpiresAt.UTC()})
-}
-
-// mayCost says whether the visitor may send a message now: it is no longer than
-// it may be, not one too many, and neither the visitor nor all of them have cost
-// what they may.
-func (d *door) mayCost(r *http.Request, p agent.Portal, content string) error {
-	l, who := p.Limits.WithDefaults(), httpapi.Caller(r.Context())
-	if n := utf8.RuneCountInString(content); n > l.MessageChars {
-		return httpapi.Invalid("content", "must have %d characters at most; it has %d", l.MessageChars, n)
-	}
-	if l.VisitorUSDPerDay > 0 || l.PortalUSDPerDay > 0 {
-		one, all, err := d.store.VisitorSpend(r.Context(), p.Project, agent.VisitorPrefix(p.Slug), who.ID)
-		switch {
-		case err != nil:
-			return err
-		case l.VisitorUSDPerDay > 0 && one >= l.VisitorUSDPerDay, l.PortalUSDPerDay > 0 && all >= l.PortalUSDPerDay:
-			return &httpapi.Error{Status: http.StatusTooManyRequests, Code: "portal_spend_limit", RetryAfter: time.Hour,
-				Message: "This chat has answered as much as it may today. Try again later."}
-		}
-	}
-	ok, wait, err := d.store.MeterVisitor(r.Context(), p, who.ID)
-	if err == nil && !ok {
-		err = &httpapi.Error{Status: http.StatusTooManyRequests, Code: "portal_rate_limit", RetryAfter: wait,
-			Message: "That was too many messages in a minute. Wait a moment and send it again."}
-	}
-	return err
 }

@@ -58,14 +58,8 @@ type Actions interface {
 	Action(ctx context.Context, id string) (agent.Action, agent.Session, error)
 }
 
-// Meter counts what visitors do.
-type Meter interface {
-	// MeterVisitor counts a message; not ok where it is one too many in this
-	// minute: it may be sent after wait.
-	MeterVisitor(ctx context.Context, p agent.Portal, visitor string) (ok bool, wait time.Duration, err error)
-	// VisitorSpend returns the USD of the last 24 hours of a visitor and of all
-	// whose ids begin with prefix.
-	VisitorSpend(ctx context.Context, project, prefix, visitor string) (one, all float64, err error)
+// Agents reads agents.
+type Agents interface {
 	// Agent returns an agent; agent.ErrNotFound.
 	Agent(ctx context.Context, project, key string) (agent.Agent, error)
 }
@@ -74,7 +68,8 @@ type Meter interface {
 type Store interface {
 	Sessions
 	Actions
-	Meter
+	Agents
+	httpapi.Meter
 }
 
 // Config is what the door is made of. All but Streams and Doorman are required.
