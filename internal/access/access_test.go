@@ -210,7 +210,7 @@ func TestKnownCallerIsLetInWhileTheDatabaseIsAway(t *testing.T) {
 				if strings.Contains(name, "expired") {
 					tok.ExpiresAt = time.Date(2026, 1, 1, 0, 3, 0, 0, time.UTC)
 				}
-			}, access.Config{Timeout: 20 * time.Millisecond})
+			}, access.Config{Recall: access.Recall{Timeout: 20 * time.Millisecond}})
 			if _, err := d.call(t); err != nil {
 				t.Fatal(err)
 			}
@@ -258,7 +258,7 @@ func TestUnknownCallerIsNotLetInWhileTheDatabaseIsAway(t *testing.T) {
 
 func TestNegativeTTLRemembersNobody(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, nil, access.Config{TTL: -1})
+	d := newDesk(t, nil, access.Config{Recall: access.Recall{TTL: -1}})
 	if _, err := d.call(t); err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func TestEndedRequestSaysWhyItEnded(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	table := &fakeTokens{tokens: map[string]agent.Token{}}
-	a := access.New(access.Config{Lookup: table, Remember: 4})
+	a := access.New(access.Config{Lookup: table, Recall: access.Recall{Remember: 4}})
 	var secrets []string
 	for i := range 20 {
 		secret, hash, _ := access.NewToken()

@@ -23,6 +23,12 @@ type Lookup interface {
 // Config is what an Authenticator needs. Lookup is required.
 type Config struct {
 	Lookup Lookup
+	Recall
+}
+
+// Recall says how callers are looked up and remembered. The zero value has the
+// defaults.
+type Recall struct {
 	// Now is this machine's clock, for the age of what is remembered. Default
 	// time.Now.
 	Now func() time.Time
@@ -50,21 +56,13 @@ type Config struct {
 // a token revoked just before or during an outage is good for up to the TTL more
 // on the nodes that saw it, and only until the database is back.
 type Authenticator struct {
-	cfg    Config
-	seen   *memory
-	asking singleflight.Group // look-ups under way, by hash
+	lookup  Lookup
+	callers *callers
 }
 
 // New returns an Authenticator.
 func New(cfg Config) *Authenticator {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	cfg.TTL = cmp.Or(cfg.TTL, 5*time.Minute)
-	cfg.Timeout = cmp.Or(cfg.Timeout, time.Second)
-	cfg.Patience = min(cmp.Or(cfg.Patience, 250*time.Millisecond), cfg.Timeout)
-	cfg.Remember = cmp.Or(cfg.Remember, 10_000)
-	return &Authenticator{cfg: cfg, seen: newMemory(cfg.Remember)}
+	return &Authenticator{lookup: cfg.Lookup, callers: newCallers(cfg.Recall)}
 }
 
 // Authenticate returns the principal of an Authorization header. A header that
@@ -76,62 +74,96 @@ func (a *Authenticator) Authenticate(ctx context.Context, header string) (agent.
 		return agent.Principal{}, err
 	}
 	hash := Hash(secret)
-	known, remembered := a.seen.get(key(hash))
-	remembered = remembered && a.stillGood(known)
-	token, err := a.lookup(ctx, hash, remembered)
+	c, err := a.callers.find(ctx, hash, func(ctx context.Context) (caller, error) {
+		t, err := a.lookup.TokenByHash(ctx, hash)
+		return caller{principal: principal(t), expires: t.ExpiresAt}, err
+	})
 	switch {
-	case err == nil:
-		a.seen.put(key(hash), caller{token: token, at: a.cfg.Now()})
-		return principal(token), nil
 	case errors.Is(err, agent.ErrNotFound):
-		a.seen.drop(key(hash))
 		return agent.Principal{}, fmt.Errorf("%w: it is unknown, has expired or was revoked", ErrInvalidToken)
-	case ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil:
 		return agent.Principal{}, context.Cause(ctx)
-	case errors.Is(err, agent.ErrUnavailable) && remembered:
-		return principal(known.token), nil
+	case err != nil:
+		return agent.Principal{}, fmt.Errorf("look up token: %w", err)
 	}
-	return agent.Principal{}, fmt.Errorf("look up token: %w", err)
+	return c.principal, nil
 }
 
-// lookup asks the database, for a bounded time.
-func (a *Authenticator) lookup(ctx context.Context, hash []byte, remembered bool) (agent.Token, error) {
+func principal(t agent.Token) agent.Principal {
+	return agent.Principal{ID: "token:" + t.ID, Project: t.Project, Name: t.Name, Permissions: t.Permissions}
+}
+
+// callers looks callers up by the hash of their secret, and remembers them.
+type callers struct {
+	cfg    Recall
+	seen   *memory
+	asking singleflight.Group // look-ups under way, by hash
+}
+
+func newCallers(cfg Recall) *callers {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	cfg.TTL = cmp.Or(cfg.TTL, 5*time.Minute)
+	cfg.Timeout = cmp.Or(cfg.Timeout, time.Second)
+	cfg.Patience = min(cmp.Or(cfg.Patience, 250*time.Millisecond), cfg.Timeout)
+	cfg.Remember = cmp.Or(cfg.Remember, 10_000)
+	return &callers{cfg: cfg, seen: newMemory(cfg.Remember)}
+}
+
+// find returns the caller of a hash: as lookup has it or, while the database is
+// away, as it is remembered. Errors are those of lookup, and ctx's own.
+func (a *callers) find(ctx context.Context, hash []byte, lookup func(context.Context) (caller, error)) (caller, error) {
+	known, remembered := a.seen.get(key(hash))
+	remembered = remembered && a.stillGood(known)
+	c, err := a.bounded(ctx, hash, remembered, lookup)
+	switch {
+	case err == nil:
+		c.at = a.cfg.Now()
+		a.seen.put(key(hash), c)
+		return c, nil
+	case errors.Is(err, agent.ErrNotFound):
+		a.seen.drop(key(hash))
+	case ctx.Err() == nil && errors.Is(err, agent.ErrUnavailable) && remembered:
+		return known, nil
+	}
+	return caller{}, err
+}
+
+// bounded asks the database, for a bounded time.
+func (a *callers) bounded(ctx context.Context, hash []byte, remembered bool, lookup func(context.Context) (caller, error)) (caller, error) {
 	limit := a.cfg.Timeout
 	if remembered {
 		limit = a.cfg.Patience
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	token, err := a.ask(ctx, hash)
+	c, err := a.ask(ctx, hash, lookup)
 	if err != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, agent.ErrUnavailable) {
-		return agent.Token{}, fmt.Errorf("%w: %w", agent.ErrUnavailable, err)
+		return caller{}, fmt.Errorf("%w: %w", agent.ErrUnavailable, err)
 	}
-	return token, err
+	return c, err
 }
 
-// ask joins a look-up of the same token that is under way: two hundred stops by
+// ask joins a look-up of the same secret that is under way: two hundred stops by
 // one caller are one question. It is bounded by its own caller's time, not by
 // that of whoever asked first.
-func (a *Authenticator) ask(ctx context.Context, hash []byte) (agent.Token, error) {
+func (a *callers) ask(ctx context.Context, hash []byte, lookup func(context.Context) (caller, error)) (caller, error) {
 	answer := a.asking.DoChan(string(hash), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.cfg.Timeout)
 		defer cancel()
-		return a.cfg.Lookup.TokenByHash(ctx, hash)
+		return lookup(ctx)
 	})
 	select {
 	case r := <-answer:
-		token, _ := r.Val.(agent.Token)
-		return token, r.Err
+		c, _ := r.Val.(caller)
+		return c, r.Err
 	case <-ctx.Done():
-		return agent.Token{}, ctx.Err()
+		return caller{}, ctx.Err()
 	}
 }
 
-func (a *Authenticator) stillGood(c caller) bool {
+func (a *callers) stillGood(c caller) bool {
 	now := a.cfg.Now()
-	return now.Sub(c.at) < a.cfg.TTL && (c.token.ExpiresAt.IsZero() || now.Before(c.token.ExpiresAt))
-}
-
-func principal(t agent.Token) agent.Principal {
-	return agent.Principal{ID: "token:" + t.ID, Project: t.Project, Name: t.Name, Permissions: t.Permissions}
+	return now.Sub(c.at) < a.cfg.TTL && (c.expires.IsZero() || now.Before(c.expires))
 }

@@ -7,18 +7,20 @@ import (
 	"github.com/belayrun/belay/internal/agent"
 )
 
-// key is a token's hash. Looking it up in a map tells a watcher of the clock
-// something about the hash at most, never about the token.
+// key is a secret's hash. Looking it up in a map tells a watcher of the clock
+// something about the hash at most, never about the secret.
 type key [32]byte
 
 // caller is whom the database confirmed, and when.
 type caller struct {
-	token agent.Token
-	at    time.Time
+	principal agent.Principal
+	expires   time.Time // zero: never
+	signIn    *agent.SignIn
+	at        time.Time
 }
 
 // memory keeps the callers last seen, a bounded number of them. Only a valid
-// token gets in, so a stranger can't push others out.
+// secret gets in, so a stranger can't push others out.
 type memory struct {
 	max int
 

@@ -6,6 +6,7 @@ import "time"
 type Closing struct {
 	End   Outcome // what the engine made of the leg; the stop in the row goes before it
 	Stop  *Stop   // the local cause, if it is a stop
+	Path  string  // how the owner heard of a stop: local, push or poll; empty: it did not
 	Rows  []Row   // events not known to be stored, grouped as they may have been sent
 	Seq   int64   // the last number used
 	Draft *Draft  // the message of the step under way, nil between steps

@@ -186,11 +186,49 @@ func CheckKey(field, key string) error {
 	return nil
 }
 
+// reservedKeys would hide behind other routes of the APIs.
+var reservedKeys = []string{"actions", "audit", "callbacks", "conversations", "responses", "runs", "validate"}
+
+// CheckAgentKey says whether an agent may have a key.
+func CheckAgentKey(field, key string) error {
+	if err := CheckKey(field, key); err != nil {
+		return err
+	}
+	if slices.Contains(reservedKeys, key) {
+		return &FieldError{field, key + " is a word of the API: choose another key"}
+	}
+	return nil
+}
+
+// MaxName is how many bytes the name of an agent, a member or a token may have.
+const MaxName = 200
+
+// CheckName says whether a name may be given.
+func CheckName(field, name string) error {
+	if len(name) > MaxName {
+		return &FieldError{field, "must be 200 bytes or less"}
+	}
+	return nil
+}
+
 // Validate returns the first fault of a Config, nil if there is none; fields
 // are named below prefix ("" or one that ends in a dot). Whether its models
 // exist is not looked at.
 func (c Config) Validate(prefix string) error {
 	v := checks{prefix: prefix}
+	v.config(c)
+	return v.err
+}
+
+// Faults returns all faults of a Config, one a field, where Validate returns the
+// first.
+func (c Config) Faults(prefix string) []FieldError {
+	v := checks{prefix: prefix}
+	v.config(c)
+	return v.all
+}
+
+func (v *checks) config(c Config) {
 	v.key("model", c.Model)
 	for i, m := range c.FallbackModels {
 		v.key(fmt.Sprintf("fallback_models[%d]", i), m)
@@ -205,7 +243,6 @@ func (c Config) Validate(prefix string) error {
 	v.approvals(c.Approvals)
 	v.limits(c.Limits)
 	v.execution(c.Execution)
-	return v.err
 }
 
 // Validate returns the first fault of a Model; fields are named below prefix.
@@ -225,15 +262,21 @@ func (m Model) Validate(prefix string) error {
 	return v.err
 }
 
-// checks keeps the first fault.
+// checks keeps the first fault, and all, one a field.
 type checks struct {
 	prefix string
 	err    error
+	all    []FieldError
 }
 
 func (v *checks) that(ok bool, field, message string) {
-	if !ok && v.err == nil {
-		v.err = &FieldError{v.prefix + field, message}
+	field = v.prefix + field
+	if ok || slices.ContainsFunc(v.all, func(f FieldError) bool { return f.Field == field }) {
+		return
+	}
+	v.all = append(v.all, FieldError{field, message})
+	if v.err == nil {
+		v.err = &FieldError{field, message}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Errors to branch on.
@@ -41,6 +42,14 @@ var (
 	ErrNoBackground = errors.New("background runs are disabled for the agent")
 	// ErrKeyInline: an idempotency key goes with background runs only.
 	ErrKeyInline = errors.New("an idempotency key goes with a background run only")
+	// ErrNotSignedIn: nobody is, or no longer.
+	ErrNotSignedIn = errors.New("not signed in")
+	// ErrBadCredentials: there is no such name, or the password is another.
+	ErrBadCredentials = errors.New("name and password do not go together")
+	// ErrNoProject: who would sign in is a member of nothing.
+	ErrNoProject = errors.New("a member of no project")
+	// ErrLastOwner: nobody would own the project any more.
+	ErrLastOwner = errors.New("the last owner of the project")
 )
 
 // BusyError refuses a turn: the session has one already.
@@ -77,6 +86,11 @@ type InUseError struct {
 }
 
 func (e *InUseError) Error() string { return "in use by " + strings.Join(e.By, ", ") }
+
+// ThrottledError refuses to sign in because too many attempts have failed.
+type ThrottledError struct{ Over time.Duration } // how long still
+
+func (e *ThrottledError) Error() string { return "too many attempts to sign in failed" }
 
 // FieldError is bad input: it names the field, in the caller's own notation,
 // and says what would be right.

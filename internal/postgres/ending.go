@@ -137,9 +137,10 @@ func (f *facts) below(o agent.Outcome, now time.Time) agent.Stop {
 // ending is all that a closing writes.
 type ending struct {
 	outcome     agent.Outcome
-	fence       int64 // of the events, and the slot's from then on
-	owner       bool  // the leg's own node closes it
-	seq         int64 // last number used
+	fence       int64  // of the events, and the slot's from then on
+	owner       bool   // the leg's own node closes it
+	path        string // how it heard of the stop
+	seq         int64  // last number used
 	rows        []agent.Row
 	events      []agent.Event
 	usage       []agent.Usage
@@ -204,7 +205,7 @@ UPDATE actions SET told = true WHERE session_id = @session::text AND state <> 'o
 // when the leg has run.
 const closeTurn = `
 UPDATE turns SET status = @status::text, stop_reason = nullif(@reason::text, ''), stop_detail = nullif(@detail::text, ''),
-    stop = @stop::json, error = @error::json,
+    stop = @stop::json, stop_path = nullif(@path::text, ''), error = @error::json,
     closed_fence = CASE WHEN @owner::boolean THEN @fence::bigint ELSE closed_fence END,
     input_tokens = @input::bigint, cached_tokens = @cached::bigint, output_tokens = @output::bigint,
     reasoning_tokens = @reasoning::bigint, estimated = @estimated::boolean, cost_usd = @cost::float8,
@@ -269,8 +270,12 @@ func (x *ending) turnArgs(sl *slot, f *facts) (pgx.StrictNamedArgs, error) {
 		return nil, err
 	}
 	failure, err := jsonOrNull(o.Failure, o.Failure == nil)
+	path := x.path
+	if o.Kind != agent.Stopped {
+		path = ""
+	}
 	return pgx.StrictNamedArgs{
-		"turn": sl.turn, "status": o.Status(), "reason": o.StopReason(), "detail": clean(o.Detail), "stop": stop, "error": failure,
+		"turn": sl.turn, "status": o.Status(), "reason": o.StopReason(), "detail": clean(o.Detail), "stop": stop, "path": path, "error": failure,
 		"owner": x.owner, "fence": x.fence, "now": sl.now,
 		"input": t.Input, "cached": t.CachedInput, "output": t.Output, "reasoning": t.Reasoning, "estimated": t.Estimated, "cost": t.CostUSD,
 	}, err

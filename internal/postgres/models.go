@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/belayrun/belay/internal/agent"
@@ -94,4 +95,69 @@ DELETE FROM models WHERE project_id = @project::text AND key = @key::text`
 func (s *Store) DeleteModel(ctx context.Context, project, key string) error {
 	_, err := s.pool.Exec(ctx, deleteModel, agentArgs(project, key))
 	return wrap("delete model", err)
+}
+
+const modelRows = `
+SELECT key, api_key IS NOT NULL, created_at, updated_at FROM models WHERE project_id = @project::text`
+
+// StoredModels returns what is kept of a project's models beside themselves, by
+// key.
+func (s *Store) StoredModels(ctx context.Context, project string) (map[string]agent.Stored, error) {
+	out := map[string]agent.Stored{}
+	_, err := all(ctx, s.pool, modelRows, pgx.StrictNamedArgs{"project": project}, func(row pgx.CollectableRow) (key string, err error) {
+		var x agent.Stored
+		err = row.Scan(&key, &x.HasSecret, &x.CreatedAt, &x.UpdatedAt)
+		out[key] = x
+		return key, err
+	})
+	if err == nil {
+		err = uses(ctx, s.pool, project, func(key string, c agent.Config) {
+			for _, m := range append([]string{c.Model}, c.FallbackModels...) {
+				note(out, m, key)
+			}
+		})
+	}
+	return out, wrap("list models", err)
+}
+
+const dropModelKey = `
+UPDATE models SET api_key = NULL, updated_at = clock_timestamp() WHERE project_id = @project::text AND key = @key::text`
+
+const lockModel = `
+SELECT key FROM models WHERE project_id = @project::text AND key = @key::text FOR UPDATE`
+
+// CreateModel is PutModel of a key that is free; agent.ErrExists.
+func (s *Store) CreateModel(ctx context.Context, m agent.Model) error {
+	return wrap("create model "+m.Key, s.put(ctx, m, true, func(tx *txn) error {
+		return s.putModel(ctx, tx, m)
+	}))
+}
+
+// ReplaceModel is PutModel of a model that is there; agent.ErrNotFound. With
+// forget its stored API key goes, where it gets no other.
+func (s *Store) ReplaceModel(ctx context.Context, m agent.Model, forget bool) error {
+	return wrap("replace model "+m.Key, s.put(ctx, m, false, func(tx *txn) error {
+		if forget {
+			if _, err := tx.Exec(ctx, dropModelKey, agentArgs(m.Project, m.Key)); err != nil {
+				return err
+			}
+		}
+		return s.putModel(ctx, tx, m)
+	}))
+}
+
+// put writes a model where its key is free, or is not.
+func (s *Store) put(ctx context.Context, m agent.Model, free bool, write func(*txn) error) error {
+	return s.inTx(ctx, s.pool, func(tx *txn) error {
+		_, err := one(ctx, tx, lockModel, agentArgs(m.Project, m.Key), pgx.RowTo[string])
+		switch {
+		case errors.Is(err, agent.ErrNotFound) && free:
+			return write(tx)
+		case err == nil && free:
+			return agent.ErrExists
+		case err != nil:
+			return err
+		}
+		return write(tx)
+	})
 }

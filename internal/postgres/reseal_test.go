@@ -171,7 +171,7 @@ func TestResealKnowsEveryPlaceOfSecrets(t *testing.T) {
 	b.keepSecrets(b.keys("o"))
 	_, err := b.keys("no").Reseal(b.ctx)
 	b.check(err)
-	plain := []string{"api_tokens.hash", "deliveries.body", "idempotency_keys.request", "river_job.unique_key"}
+	plain := []string{"api_tokens.hash", "deliveries.body", "idempotency_keys.request", "river_job.unique_key", "sign_ins.hash", "sign_in_failures.key"}
 	rows, err := b.raw.Query(b.ctx, `SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public' AND data_type = 'bytea'`)
 	b.check(err)
 	columns := map[string][2]string{}

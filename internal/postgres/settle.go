@@ -69,7 +69,7 @@ func settle(ctx context.Context, tx *txn, l agent.Lease, c agent.Closing) (agent
 	if !ok {
 		return agent.Closed{}, agent.ErrGoOn
 	}
-	x := ending{outcome: o, fence: sl.fence, owner: true, seq: lastNumber(sl, c), rows: c.Rows, usage: f.fresh(c.Usage), messages: nextMessage(c)}
+	x := ending{outcome: o, fence: sl.fence, owner: true, path: c.Path, seq: lastNumber(sl, c), rows: c.Rows, usage: f.fresh(c.Usage), messages: nextMessage(c)}
 	if o.Kind != agent.Waiting {
 		f.withdraw(&x, stopBy(o), o.Kind != agent.Stopped)
 	}

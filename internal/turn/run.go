@@ -191,6 +191,13 @@ func (r *run) stage(s StopStage) {
 	}
 }
 
+// heard is how this node heard of a stop, empty where it did not.
+func (r *run) heard() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return string(r.path)
+}
+
 // outcome is the one place where the engine says how a leg ended, from its
 // context's cause and the error that its work returned.
 func (r *run) outcome(err error) agent.Outcome {
@@ -268,7 +275,7 @@ func (r *run) trySettle(end agent.Outcome) (agent.Closed, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), r.e.times.Write)
 	defer cancel()
 	c, err := r.e.store.Settle(ctx, r.lease, agent.Closing{
-		End: end, Stop: end.Stop, Rows: j.rows, Seq: j.seq, Draft: r.draft, Usage: r.usage, Tools: r.tools,
+		End: end, Stop: end.Stop, Path: r.heard(), Rows: j.rows, Seq: j.seq, Draft: r.draft, Usage: r.usage, Tools: r.tools,
 	})
 	if err == nil {
 		j.close(c.Events, false)
