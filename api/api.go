@@ -13,3 +13,8 @@ var Client []byte
 //
 //go:embed portal.yaml
 var Portal []byte
+
+// Studio is studio.yaml: the OpenAPI document of Studio's API. It refers to client.yaml.
+//
+//go:embed studio.yaml
+var Studio []byte
