@@ -19,6 +19,7 @@ import (
 
 	"github.com/belayrun/belay/internal/access"
 	"github.com/belayrun/belay/internal/agent"
+	"github.com/belayrun/belay/internal/httpapi/studio"
 	"github.com/belayrun/belay/internal/manifest"
 	"github.com/belayrun/belay/internal/postgres"
 	"github.com/belayrun/belay/internal/postgres/pgserver"
@@ -84,11 +85,12 @@ func dev(ctx context.Context, o *devOptions, out io.Writer) (err error) {
 		return err
 	}
 	defer model.Close()
-	token, err := seed(ctx, &o.settings, model.url, dir, log)
+	seeded, err := seed(ctx, &o.settings, model.url, dir, log)
 	if err != nil {
 		return err
 	}
-	return o.serve(ctx, addrs, log, func(addrs []string) { greet(out, addrs, token, o.DatabaseURL) })
+	o.hint = &seeded.owner
+	return o.serve(ctx, addrs, log, func(addrs []string) { greet(out, addrs, seeded, o.DatabaseURL) })
 }
 
 // serve runs the nodes; ready is called when all of them have their ports, with
@@ -169,21 +171,69 @@ func secretKey(dir string) (string, error) {
 	return key, os.WriteFile(path, []byte(key+"\n"), 0o600)
 }
 
-// seed applies the demo's models and agents, and makes a token, or takes that of
-// the last time: what was exported in a terminal then still works.
-func seed(ctx context.Context, s *settings, modelURL, dir string, log *slog.Logger) (token string, err error) {
+// seeded is what there is to come in with.
+type seeded struct {
+	token string
+	owner studio.Hint
+}
+
+// seed applies the demo's models and agents, and makes a token and an owner, or
+// takes those of the last time: what was exported in a terminal then still works.
+func seed(ctx context.Context, s *settings, modelURL, dir string, log *slog.Logger) (out seeded, err error) {
 	store, err := openStore(ctx, s, log)
 	if err != nil {
-		return "", err
+		return out, err
 	}
 	defer store.Close()
 	project, err := store.Project(ctx, "default")
 	if err != nil {
-		return "", err
+		return out, err
 	}
 	if err := applyDemo(ctx, store, project, modelURL); err != nil {
-		return "", err
+		return out, err
 	}
+	if out.token, err = seedToken(ctx, store, project, dir); err != nil {
+		return out, err
+	}
+	out.owner, err = seedOwner(ctx, store, project, dir)
+	return out, err
+}
+
+const demoOwner = "demo@belay.local"
+
+// seedOwner makes the demo's owner. The password is this data directory's own:
+// nobody elsewhere can know it.
+func seedOwner(ctx context.Context, store *postgres.Store, project, dir string) (studio.Hint, error) {
+	path := filepath.Join(dir, "dev.password")
+	b, err := os.ReadFile(path)
+	password := strings.TrimSpace(string(b))
+	if err != nil || agent.CheckPassword("", password) != nil {
+		password = access.NewPassword()
+		if err := os.WriteFile(path, []byte(password+"\n"), 0o600); err != nil {
+			return studio.Hint{}, err
+		}
+	}
+	out := studio.Hint{Email: demoOwner, Password: password}
+	m := agent.Member{Project: project, Role: agent.RoleOwner, User: agent.User{Email: demoOwner, Name: "Demo owner"}}
+	isNew, err := addMember(ctx, store, m, password)
+	if isNew || err != nil && !errors.Is(err, agent.ErrExists) {
+		return out, err
+	}
+	u, hash, err := store.UserByEmail(ctx, demoOwner)
+	if err != nil {
+		return out, err
+	}
+	passwords := access.NewPasswords()
+	if ok, err := passwords.Check(ctx, password, hash); ok || err != nil {
+		return out, err
+	}
+	if hash, err = passwords.Hash(ctx, password); err != nil {
+		return out, err
+	}
+	return out, store.SetPassword(ctx, u.ID, hash, nil)
+}
+
+func seedToken(ctx context.Context, store *postgres.Store, project, dir string) (token string, err error) {
 	path := filepath.Join(dir, "dev.token")
 	if b, err := os.ReadFile(path); err == nil {
 		token = strings.TrimSpace(string(b))
@@ -209,17 +259,20 @@ func applyDemo(ctx context.Context, store *postgres.Store, project, modelURL str
 
 // greet prints what to do next, to be pasted as it is: the first lines set what
 // the others use.
-func greet(out io.Writer, addrs []string, token, database string) {
+func greet(out io.Writer, addrs []string, in seeded, database string) {
 	stop, where := addrs[len(addrs)-1], ""
 	if len(addrs) > 1 {
 		where = ", through the other node"
 	}
-	fmt.Fprintf(out, greeting, strings.Join(addrs, " and "), database, addrs[0], stop, token, where)
+	fmt.Fprintf(out, greeting, strings.Join(addrs, " and "), database, addrs[0], stop, in.token, where, in.owner.Email, in.owner.Password)
 }
 
 const greeting = `
 Belay runs on %[1]s. Ctrl-C ends it; the data stays.
 Database: %[2]s
+
+Studio: http://%[3]s/studio
+  sign in as %[7]s with %[8]s
 
 In another terminal, or two:
 

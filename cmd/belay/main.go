@@ -24,6 +24,12 @@ func main() {
 // execute runs one command line. It returns when the command has ended and
 // nothing of it runs any more.
 func execute(ctx context.Context, args []string, out, errs io.Writer) error {
+	root := newRoot(out, errs)
+	root.SetArgs(args)
+	return root.ExecuteContext(ctx)
+}
+
+func newRoot(out, errs io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "belay",
 		Short:         "Agent runs whose Stop really stops",
@@ -31,9 +37,8 @@ func execute(ctx context.Context, args []string, out, errs io.Writer) error {
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errs)
-	root.AddCommand(devCommand(), serveCommand(), migrateCommand(), applyCommand(), tokenCommand(), secretsCommand(), mockModelCommand(), doctorCommand(), benchCommand())
-	return root.ExecuteContext(ctx)
+	root.AddCommand(devCommand(), serveCommand(), migrateCommand(), applyCommand(), tokenCommand(), userCommand(), secretsCommand(), mockModelCommand(), doctorCommand(), benchCommand())
+	return root
 }

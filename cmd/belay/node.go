@@ -26,12 +26,15 @@ import (
 	"github.com/belayrun/belay/internal/httpapi/client"
 	"github.com/belayrun/belay/internal/httpapi/portal"
 	"github.com/belayrun/belay/internal/httpapi/responses"
+	"github.com/belayrun/belay/internal/httpapi/studio"
 	"github.com/belayrun/belay/internal/metrics"
 	"github.com/belayrun/belay/internal/openai"
 	"github.com/belayrun/belay/internal/outbound"
 	"github.com/belayrun/belay/internal/postgres"
+	"github.com/belayrun/belay/internal/tool"
 	"github.com/belayrun/belay/internal/tool/mcp"
 	"github.com/belayrun/belay/internal/turn"
+	"github.com/belayrun/belay/web"
 )
 
 // node is one node of a cluster in this process: its store, engine and server.
@@ -107,7 +110,7 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 		return nil, fmt.Errorf("BELAY_ADDR: %w", err)
 	}
 	n.server = &http.Server{
-		Handler:           n.handler(reg, m, ping, proxies),
+		Handler:           n.handler(s, reg, m, ping, proxies),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute, // longer than a balancer keeps its idle connections
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
@@ -115,7 +118,7 @@ func newNode(ctx context.Context, s *settings, fl *flight, log *slog.Logger) (*n
 	return n, nil
 }
 
-func (n *node) handler(reg *prometheus.Registry, m *metrics.Metrics, ping time.Duration, proxies []netip.Prefix) http.Handler {
+func (n *node) handler(s *settings, reg *prometheus.Registry, m *metrics.Metrics, ping time.Duration, proxies []netip.Prefix) http.Handler {
 	streams := httpapi.Streams{Ping: ping}
 	routes := client.Routes(client.Config{Engine: n.engine, Store: n.store, Tools: n.tools, Streams: streams})
 	routes = append(routes, responses.Routes(responses.Config{Engine: n.engine, Ceiling: n.engine, Store: n.store, Streams: streams})...)
@@ -131,12 +134,27 @@ func (n *node) handler(reg *prometheus.Registry, m *metrics.Metrics, ping time.D
 		Client:       routes,
 		Open:         append(portal.Routes(portal.Config{Engine: n.engine, Visitors: n.visitors, Store: n.store, Streams: streams}), shown...),
 		Proxies:      proxies,
+		Studio:       n.studio(s, streams),
+		Pages:        httpapi.NewPages(web.Files(), n.visitors.Portal),
 		Health:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }),
 		Ready:        http.HandlerFunc(n.ready),
 		Metrics:      promhttp.HandlerFor(reg, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelWarn)}),
 		Observe:      m.HTTPRequest,
 		Log:          n.log,
 	})
+}
+
+// studio is the API of people.
+func (n *node) studio(s *settings, streams httpapi.Streams) httpapi.Studio {
+	cfg := studio.Config{
+		Engine: n.engine, Store: n.store, Tools: n.tools, Access: access.NewSignIns(n.store, access.NewPasswords(), access.Recall{}), SignInLife: access.SignInLife,
+		NewToken: access.NewToken, NewPassword: access.NewPassword, Node: s.Node, Streams: streams,
+		MCPCommands: s.MCPStdio == "on", Hint: s.hint,
+	}
+	for _, f := range tool.Demo() {
+		cfg.Functions = append(cfg.Functions, f.Spec)
+	}
+	return studio.New(cfg)
 }
 
 // ready answers 200 when the node should get requests, else 503 and why.

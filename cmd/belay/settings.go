@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belayrun/belay/internal/access"
+	"github.com/belayrun/belay/internal/httpapi/studio"
 	"github.com/belayrun/belay/internal/outbound"
 )
 
@@ -37,6 +38,8 @@ type settings struct {
 
 	Retain        retain // how long things are kept
 	CallbackDelay string // between attempts of a callback, durations, comma-separated; empty: the default
+
+	hint *studio.Hint // a demo's sign-in, that its page is filled in with; nil: none
 }
 
 func (s *settings) database(c *cobra.Command) {

@@ -17,6 +17,7 @@ import (
 	"github.com/belayrun/belay/internal/httpapi/httpapitest"
 	"github.com/belayrun/belay/internal/httpapi/portal"
 	"github.com/belayrun/belay/internal/httpapi/responses"
+	"github.com/belayrun/belay/internal/httpapi/studio"
 	"github.com/belayrun/belay/internal/postgres"
 	"github.com/belayrun/belay/internal/turn"
 )
@@ -38,6 +39,9 @@ var (
 	_ a2a.Engine        = (*turn.Engine)(nil)
 	_ a2a.Watcher       = (*turn.Engine)(nil)
 	_ a2a.Store         = (*postgres.Store)(nil)
+	_ studio.Engine     = (*turn.Engine)(nil)
+	_ studio.Store      = (*postgres.Store)(nil)
+	_ studio.Access     = (*access.SignIns)(nil)
 )
 
 func TestTheDocumentsAreValid(t *testing.T) {
@@ -54,6 +58,7 @@ func TestRoutesAreThoseOfTheDocuments(t *testing.T) {
 	w := httpapitest.NewWorld()
 	mux, ok := httpapi.New(httpapi.Config{
 		Auth: w, InvalidToken: httpapitest.ErrBadToken, Client: routes(w, httpapi.Streams{}), Open: portal.Routes(portal.Config{}),
+		Studio: studio.New(studio.Config{}),
 	}).(chi.Routes)
 	if !ok {
 		t.Fatal("New returns no chi.Routes")

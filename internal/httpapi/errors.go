@@ -97,6 +97,10 @@ var kinds = []struct {
 }{
 	{agent.ErrNotFound, Error{Status: http.StatusNotFound, Code: "not_found", Message: "There is no such thing."}},
 	{agent.ErrForbidden, Error{Status: http.StatusForbidden, Code: "agent_session_forbidden", Message: "This conversation belongs to somebody else."}},
+	{agent.ErrLastOwner, Error{Status: http.StatusConflict, Code: "last_owner", Message: "A project has one owner at least: make another one first."}},
+	{agent.ErrBadCredentials, Error{Status: http.StatusUnauthorized, Code: "invalid_credentials", Message: "The name and the password do not go together."}},
+	{agent.ErrNoProject, Error{Status: http.StatusForbidden, Code: "no_project", Message: "You are a member of no project: ask an owner to add you."}},
+	{agent.ErrNotSignedIn, Error{Status: http.StatusUnauthorized, Code: "not_signed_in", Message: "Sign in first."}},
 	{agent.ErrExists, Error{Status: http.StatusConflict, Code: "already_exists", Message: "There is one already."}},
 	{agent.ErrNoSecretKey, Error{Status: http.StatusNotImplemented, Code: "secrets_not_configured", Message: "This server keeps no secrets: its operator must set BELAY_SECRET_KEY.", NoRetry: true}},
 	{agent.ErrChanged, Error{Status: http.StatusConflict, Code: "changed", Message: "Somebody else changed it meanwhile. Read it and try again."}},
@@ -133,6 +137,12 @@ func explainType(err error) *Error {
 			Status: http.StatusConflict, Code: "action_already_decided",
 			Message: "This action has been decided already: it is " + string(e.Action.State) + ".",
 			Fields:  Fields{Conversation: e.Action.Session, Run: e.Action.Turn, State: string(e.Action.State)},
+		}
+	}
+	if e, ok := errors.AsType[*agent.ThrottledError](err); ok {
+		return &Error{
+			Status: http.StatusTooManyRequests, Code: "sign_in_throttled", RetryAfter: e.Over,
+			Message: "Too many attempts to sign in have failed. Wait before you try again.",
 		}
 	}
 	if e, ok := errors.AsType[*turn.NotRecordedError](err); ok {

@@ -51,6 +51,10 @@ type Config struct {
 	Open         []Route // with whole patterns, for everybody: they call Admit themselves
 	// Proxies are the balancers whose X-Forwarded-For says where a caller is.
 	Proxies []netip.Prefix
+	Studio  Studio
+
+	// Pages is the user interface; nil: it is not there. It is not in the access log.
+	Pages *Pages
 
 	// Health, Ready and Metrics answer /healthz, /readyz and /metrics; nil: not
 	// there. They are for everybody and not in the access log.
@@ -87,7 +91,19 @@ func New(cfg Config) http.Handler {
 		for _, route := range cfg.Open {
 			r.Method(route.Method, route.Pattern, s.handler(route.Serve, route.Refuse))
 		}
+		for _, route := range cfg.Studio.Public {
+			r.Method(route.Method, StudioPrefix+route.Pattern, s.handler(s.sameOrigin(route.Serve), route.Refuse))
+		}
+		for _, route := range cfg.Studio.Routes {
+			r.Method(route.Method, StudioPrefix+route.Pattern, s.handler(s.sameOrigin(s.signedIn(route.Serve)), route.Refuse))
+		}
 	})
+	if cfg.Pages != nil {
+		for _, pattern := range pagePatterns {
+			mux.Method(http.MethodGet, pattern, cfg.Pages)
+			mux.Method(http.MethodHead, pattern, cfg.Pages)
+		}
+	}
 	mux.NotFound(s.around(s.handler(notThere, nil)).ServeHTTP)
 	mux.MethodNotAllowed(s.around(s.handler(otherMethod(mux), nil)).ServeHTTP)
 	return mux

@@ -26,6 +26,7 @@ type call struct {
 	id            string
 	address       string // of the caller
 	principal     agent.Principal
+	signIn        agent.SignIn // of who is signed in
 	session, turn string
 	err           error // for the log
 }

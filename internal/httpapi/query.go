@@ -61,22 +61,27 @@ type StopInput struct {
 // ReadStop reads the query and the body of a stop, which may be empty. wait_ms
 // may be in either; the body goes first.
 func ReadStop(r *http.Request) (StopInput, error) {
-	ms, err := QueryInt(r, "wait_ms", -1, 0, maxWait)
-	if err != nil {
-		return StopInput{}, err
-	}
 	var body apigen.StopRequest
 	if err := ReadOptionalJSON(r, &body); err != nil {
 		return StopInput{}, err
 	}
-	if body.WaitMs != nil {
-		if ms = int64(*body.WaitMs); ms < 0 || ms > maxWait {
+	return StopOf(r, body.RunId, body.WaitMs)
+}
+
+// StopOf is ReadStop for a body that was read already.
+func StopOf(r *http.Request, run *string, wait *int) (StopInput, error) {
+	ms, err := QueryInt(r, "wait_ms", -1, 0, maxWait)
+	if err != nil {
+		return StopInput{}, err
+	}
+	if wait != nil {
+		if ms = int64(*wait); ms < 0 || ms > maxWait {
 			return StopInput{}, Invalid("wait_ms", "must be a whole number from 0 to %d", maxWait)
 		}
 	}
 	in := StopInput{Asked: ms >= 0, Wait: time.Duration(max(ms, 0)) * time.Millisecond}
-	if body.RunId != nil {
-		if in.Run = RunID(*body.RunId); in.Run == "" {
+	if run != nil {
+		if in.Run = RunID(*run); in.Run == "" {
 			return StopInput{}, Invalid("run_id", "must be the id of a run")
 		}
 	}

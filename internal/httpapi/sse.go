@@ -55,6 +55,42 @@ func (s Streams) Serve(w http.ResponseWriter, r *http.Request, source Source, re
 	return err
 }
 
+// ServeFrames streams whole frames as they come; an empty one says that there was
+// nothing for as long as Silence. They end with the request's context; when they
+// end by themselves the stream does, and all of it was sent. Errors as of Serve.
+func (s Streams) ServeFrames(w http.ResponseWriter, r *http.Request, frames iter.Seq2[[]byte, error]) error {
+	out := stream{
+		w: w, rc: http.NewResponseController(w),
+		ping: orDefault(s.Ping), write: orDefault(s.Write), reset: r.ProtoMajor >= 2,
+	}
+	err := out.open()
+	if err == nil {
+		err = out.forward(frames)
+	}
+	if r.Context().Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// Silence is how long a stream may have nothing to say.
+func (s Streams) Silence() time.Duration { return orDefault(s.Ping) }
+
+func (s *stream) forward(frames iter.Seq2[[]byte, error]) error {
+	for b, err := range frames {
+		if err != nil {
+			return errors.Join(s.flush(b), err)
+		}
+		if len(b) == 0 {
+			b = []byte(": ping\n\n")
+		}
+		if err := s.send(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func orDefault(d time.Duration) time.Duration {
 	if d <= 0 {
 		return 15 * time.Second

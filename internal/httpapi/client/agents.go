@@ -3,7 +3,6 @@ package client
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 
 	"github.com/go-chi/chi/v5"
 
@@ -11,9 +10,6 @@ import (
 	"github.com/belayrun/belay/internal/httpapi"
 	"github.com/belayrun/belay/internal/httpapi/apigen"
 )
-
-// reserved keys would hide behind other routes.
-var reserved = []string{"actions", "audit", "callbacks", "conversations", "responses", "runs"}
 
 func (d *door) listAgents(w http.ResponseWriter, r *http.Request) error {
 	p := httpapi.Caller(r.Context())
@@ -88,11 +84,8 @@ func (d *door) createAgent(w http.ResponseWriter, r *http.Request) error {
 }
 
 func checkNew(a agent.Agent) error {
-	if err := agent.CheckKey("key", a.Key); err != nil {
+	if err := agent.CheckAgentKey("key", a.Key); err != nil {
 		return err
-	}
-	if slices.Contains(reserved, a.Key) {
-		return httpapi.Invalid("key", "%s is a word of the API: choose another key", a.Key)
 	}
 	return a.Draft.Validate("config.")
 }

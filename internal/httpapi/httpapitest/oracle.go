@@ -5,11 +5,14 @@ package httpapitest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,8 +25,12 @@ import (
 	"github.com/belayrun/belay/api"
 )
 
-// Prefix is where the routes of the client API are.
-const Prefix = "/api/client/v1"
+// Prefix is where the routes of the client API are, StudioPrefix where those of
+// Studio.
+const (
+	Prefix       = "/api/client/v1"
+	StudioPrefix = "/api"
+)
 
 // Document is a document of api/, parsed and compiled.
 type Document struct {
@@ -47,15 +54,27 @@ var contracts = []struct {
 		"/a2a/{agent}/v1.0": "A2AAnswer", "/a2a/{agent}/v1.0/": "A2AAnswer",
 	}},
 	{"/api/portal/v1", api.Portal, map[string]string{"/{slug}/conversations/{id}/events": "Event"}},
+	{StudioPrefix, api.Studio, map[string]string{
+		"/stream": "StreamFrame", "/agents/{agentId}/sessions/{sessionId}/events": "client_Event",
+	}},
 }
 
 var load = sync.OnceValues(func() ([]*Document, error) {
 	var all []*Document
 	for _, c := range contracts {
-		spec, err := openapi3.NewLoader().LoadFromData(c.yaml)
+		loader := openapi3.NewLoader()
+		loader.IsExternalRefsAllowed = true // to client.yaml alone
+		loader.ReadFromURIFunc = func(_ *openapi3.Loader, u *url.URL) ([]byte, error) {
+			if u.String() != "client.yaml" {
+				return nil, fmt.Errorf("refers to %s", u)
+			}
+			return api.Client, nil
+		}
+		spec, err := loader.LoadFromData(c.yaml)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.prefix, err)
 		}
+		spec.InternalizeRefs(context.Background(), nil)
 		d := &Document{Spec: spec, Prefix: c.prefix, lines: map[string]*jsonschema.Schema{}}
 		if err := d.compile(c.lines); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.prefix, err)
@@ -69,6 +88,13 @@ var load = sync.OnceValues(func() ([]*Document, error) {
 func Load(t testing.TB) *Document {
 	t.Helper()
 	return All(t)[0]
+}
+
+// Studio returns api/studio.yaml.
+func Studio(t testing.TB) *Document {
+	t.Helper()
+	all := All(t)
+	return all[slices.IndexFunc(all, func(d *Document) bool { return d.Prefix == StudioPrefix })]
 }
 
 // All returns the documents.
