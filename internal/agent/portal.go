@@ -3,9 +3,8 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"net/url"
+	"regexp"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -82,7 +81,7 @@ func (p Portal) Validate(prefix string) error {
 	v.that(len(p.Welcome) <= maxPortalText, "welcome", "must have 2000 bytes at most")
 	v.that(len(p.Origins) <= maxPortalOrigins, "origins", "must be 50 at most")
 	for i, o := range p.Origins {
-		v.that(isOrigin(o), fmt.Sprintf("origins[%d]", i), "must be an origin such as https://example.com: a scheme, a host and no path")
+		v.that(originPattern.MatchString(o), fmt.Sprintf("origins[%d]", i), "must be an origin such as https://example.com: a scheme, a host and no path")
 	}
 	l := p.Limits
 	v.that(l.MessageChars >= 0 && l.MessageChars <= 1_000_000, "limits.message_chars", "must be 0 (default 8000) to 1000000")
@@ -94,11 +93,8 @@ func (p Portal) Validate(prefix string) error {
 	return v.err
 }
 
-func isOrigin(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" &&
-		s == u.Scheme+"://"+u.Host && s == strings.ToLower(s)
-}
+// originPattern is strict: an origin becomes a part of a page's policy.
+var originPattern = regexp.MustCompile(`^https?://[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?$`)
 
 // Visitor is who has been let in at a portal.
 type Visitor struct {

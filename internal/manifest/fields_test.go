@@ -57,7 +57,7 @@ var ownBadFields = map[string]map[string]map[string]string{
 		"agent":                      {"": noValue, "1": notText, "A": keyRule, `""`: "is required"},
 		"title":                      {"": noValue, "1": notText, strings.Repeat("a", 201): "must have 200 bytes at most"},
 		"welcome":                    {"": noValue, "1": notText, strings.Repeat("a", 2001): "must have 2000 bytes at most"},
-		"origins":                    {"": noValue, "a": "must be a list, not text", "[1]": notText, "['https://example.com/']": "must be an origin such as", "['*']": "must be an origin such as", "['https://Example.com']": "must be an origin such as"},
+		"origins":                    {"": noValue, "a": "must be a list, not text", "[1]": notText, "['https://example.com/']": "must be an origin such as", "['*']": "must be an origin such as", "['https://Example.com']": "must be an origin such as", "['https://a;script-src']": "must be an origin such as"},
 		"paused":                     {"": noValue, "1": "must be true or false, not a number", `"true"`: "must be true or false, not text: remove the quotes"},
 		"anonymous":                  {"": noValue, "1": "must be true or false, not a number", `"true"`: "must be true or false, not text: remove the quotes"},
 		"approvals":                  {"": noValue, "1": "must be true or false, not a number", `"true"`: "must be true or false, not text: remove the quotes"},

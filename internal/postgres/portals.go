@@ -69,25 +69,45 @@ func (s *Store) PutPortal(ctx context.Context, p agent.Portal) error {
 }
 
 func (s *Store) putPortal(ctx context.Context, q runner, p agent.Portal) error {
+	args, err := s.portalRow(p)
+	if err != nil {
+		return err
+	}
+	tag, err := q.Exec(ctx, putPortal, args)
+	if err == nil && tag.RowsAffected() == 0 {
+		return agent.ErrExists
+	}
+	return refused(err)
+}
+
+func (s *Store) portalRow(p agent.Portal) (pgx.StrictNamedArgs, error) {
 	var sealed []byte
 	if p.Secret != "" {
 		b, err := s.seal(p.Secret, portalContext(p.Slug))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		sealed = b
 	}
 	config, err := json.Marshal(p)
 	if err != nil {
-		return fmt.Errorf("encode portal: %w", err)
+		return nil, fmt.Errorf("encode portal: %w", err)
 	}
-	tag, err := q.Exec(ctx, putPortal, pgx.StrictNamedArgs{
-		"slug": p.Slug, "project": p.Project, "config": string(config), "secret": sealed,
-	})
-	if err == nil && tag.RowsAffected() == 0 {
-		return agent.ErrExists
+	return pgx.StrictNamedArgs{"slug": p.Slug, "project": p.Project, "config": string(config), "secret": sealed}, nil
+}
+
+const createPortal = `
+INSERT INTO portals (slug, project_id, config, secret)
+VALUES (@slug::text, @project::text, @config::json, @secret::bytea)`
+
+// CreatePortal makes a portal; agent.ErrExists where the slug is taken, by
+// whichever project. ErrNoSecretKey as with PutPortal.
+func (s *Store) CreatePortal(ctx context.Context, p agent.Portal) error {
+	args, err := s.portalRow(p)
+	if err == nil {
+		_, err = s.pool.Exec(ctx, createPortal, args)
 	}
-	return refused(err)
+	return wrap("make portal "+p.Slug, refused(err))
 }
 
 const deletePortal = `

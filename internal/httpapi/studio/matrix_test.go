@@ -85,6 +85,12 @@ var matrix = map[string]cell{
 	"checkTool":    {"/tools/spare/check", "", "401 404 403 200 403 200"},
 	"deleteTool":   {"/tools/spare", "", "401 204 403 204 403 204"},
 
+	"listPortals":   {"/portals", "", "401 200 200 200 200 200"},
+	"createPortal":  {"/portals", `{"slug":"p{n}","config":{"agent":"helper"}}`, "401 201 403 201 403 201"},
+	"getPortal":     {"/portals/spare", "", "401 404 200 200 200 200"},
+	"replacePortal": {"/portals/spare", `{"config":{"agent":"helper","paused":true}}`, "401 404 403 200 403 200"},
+	"deletePortal":  {"/portals/spare", "", "401 204 403 204 403 204"},
+
 	"listAudit":      {"/audit", "", "401 200 403 403 200 200"},
 	"getUsage":       {"/usage", "", "401 200 200 200 200 200"},
 	"getOutcomes":    {"/usage/outcomes", "", "401 200 200 200 200 200"},
@@ -95,7 +101,7 @@ var matrix = map[string]cell{
 }
 
 // last are operations after which others would answer otherwise.
-var last = []string{"deleteModel", "deleteTool", "removeMember", "signOut"}
+var last = []string{"deleteModel", "deleteTool", "deletePortal", "removeMember", "signOut"}
 
 // 112: every route of the document, asked by everybody.
 func TestEveryRouteAsksWhoCalls(t *testing.T) {
@@ -170,6 +176,7 @@ func (b *bed) things() []string {
 	b.must("owner", "POST", "/agents", `{"id":"doomed","config":{"model":"m"}}`)
 	b.must("owner", "POST", "/models", `{"key":"spare","config":{"base_url":"http://x.test","model":"m"}}`)
 	b.must("owner", "POST", "/tools", `{"key":"spare","config":{"source":"mcp","mcp":{"url":"http://x.test"}}}`)
+	b.must("owner", "POST", "/portals", `{"slug":"spare","config":{"agent":"helper"}}`)
 	session := b.session("owner", "helper")
 	run := b.say("owner", session, "hello")
 	b.state(session, "idle")

@@ -162,6 +162,24 @@ type ToolWriter interface {
 	DeleteTool(ctx context.Context, project, key string) error
 }
 
+// Portals keeps what visitors are shown.
+type Portals interface {
+	Portals(ctx context.Context, project string) ([]agent.Portal, error)
+	// Portal returns one of any project; agent.ErrNotFound.
+	Portal(ctx context.Context, slug string) (agent.Portal, error)
+	PortalWriter
+}
+
+// PortalWriter changes them.
+type PortalWriter interface {
+	// CreatePortal makes one; agent.ErrExists where the slug is taken.
+	CreatePortal(ctx context.Context, p agent.Portal) error
+	// PutPortal replaces one of the project; an empty Secret keeps the stored one.
+	PutPortal(ctx context.Context, p agent.Portal) error
+	// DeletePortal deletes one; one that is not there is no error.
+	DeletePortal(ctx context.Context, project, slug string) error
+}
+
 // Tokens keeps API tokens.
 type Tokens interface {
 	Tokens(ctx context.Context, project string) ([]agent.Token, error)
@@ -211,6 +229,7 @@ type Store interface {
 	ModelWriter
 	Tools
 	ToolWriter
+	Portals
 	Tokens
 	Members
 	MemberWriter
@@ -355,6 +374,11 @@ func (d *door) projectRoutes() []httpapi.Route {
 		{Method: http.MethodPut, Pattern: "/tools/{toolKey}", Serve: needs(agent.PermModelManage, d.replaceTool)},
 		{Method: http.MethodDelete, Pattern: "/tools/{toolKey}", Serve: needs(agent.PermModelManage, d.deleteTool)},
 		{Method: http.MethodPost, Pattern: "/tools/{toolKey}/check", Serve: needs(agent.PermModelManage, d.checkTool)},
+		{Method: http.MethodGet, Pattern: "/portals", Serve: needs(agent.PermAgentView, d.listPortals)},
+		{Method: http.MethodPost, Pattern: "/portals", Serve: needs(agent.PermPortalManage, d.createPortal)},
+		{Method: http.MethodGet, Pattern: "/portals/{slug}", Serve: needs(agent.PermAgentView, d.getPortal)},
+		{Method: http.MethodPut, Pattern: "/portals/{slug}", Serve: needs(agent.PermPortalManage, d.replacePortal)},
+		{Method: http.MethodDelete, Pattern: "/portals/{slug}", Serve: needs(agent.PermPortalManage, d.deletePortal)},
 	}
 }
 

@@ -519,6 +519,42 @@ type PasswordChange struct {
 // Permission defines model for Permission.
 type Permission = agent.Permission
 
+// Portal defines model for Portal.
+type Portal struct {
+	Slug   string       `json:"slug"`
+	Config PortalConfig `json:"config"`
+
+	// HasSecret Sites can name their visitors.
+	HasSecret bool      `json:"hasSecret"`
+	CreatedAt time.Time `json:"createdAt"`
+	UpdatedAt time.Time `json:"updatedAt"`
+}
+
+// PortalConfig defines model for PortalConfig.
+type PortalConfig = agent.Portal
+
+// PortalCreate defines model for PortalCreate.
+type PortalCreate struct {
+	Slug   string       `json:"slug"`
+	Config PortalConfig `json:"config"`
+
+	// Secret Signs the tokens by which a site names its visitors.
+	Secret string `json:"secret,omitempty"`
+}
+
+// PortalList defines model for PortalList.
+type PortalList struct {
+	Data []Portal `json:"data"`
+}
+
+// PortalReplace defines model for PortalReplace.
+type PortalReplace struct {
+	Config PortalConfig `json:"config"`
+
+	// Secret Left out: the stored one stays.
+	Secret *string `json:"secret,omitempty"`
+}
+
 // ReadyFrame The first frame.
 type ReadyFrame struct {
 	Type string `json:"type"`
@@ -1349,6 +1385,12 @@ type CreateModelJSONRequestBody = ModelCreate
 
 // ReplaceModelJSONRequestBody defines body for ReplaceModel for application/json ContentType.
 type ReplaceModelJSONRequestBody = ModelReplace
+
+// CreatePortalJSONRequestBody defines body for CreatePortal for application/json ContentType.
+type CreatePortalJSONRequestBody = PortalCreate
+
+// ReplacePortalJSONRequestBody defines body for ReplacePortal for application/json ContentType.
+type ReplacePortalJSONRequestBody = PortalReplace
 
 // CancelRunJSONRequestBody defines body for CancelRun for application/json ContentType.
 type CancelRunJSONRequestBody = StopRequest
