@@ -30,7 +30,7 @@ function stateOf(tool: ToolItem, stopping: boolean): State {
 }
 
 export const ToolRow = memo(function ToolRow({ tool, stopping }: { tool: ToolItem; stopping: boolean }) {
-  const { sessionHref } = usePlace()
+  const { childHref } = usePlace()
   const state = stateOf(tool, stopping)
   const Icon = state.icon
   const output = tool.output ?? tool.printed
@@ -57,8 +57,8 @@ export const ToolRow = memo(function ToolRow({ tool, stopping }: { tool: ToolIte
             <pre tabIndex={0}>{output}</pre>
           </>
         )}
-        {tool.child && sessionHref && (
-          <a className="bl-link" href={sessionHref(tool.child.conversation_id)}>
+        {tool.child && childHref && (
+          <a className="bl-link" href={childHref(tool.child.run_id)}>
             Open the sub-agent’s session
           </a>
         )}

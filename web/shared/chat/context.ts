@@ -10,8 +10,8 @@ export interface ChatPlace {
   door: string
   mayApprove: boolean
   mayAnswer: boolean
-  /** The address of another session's page, where there is one. */
-  sessionHref?: (sessionId: string) => string
+  /** The address of the page of a sub-agent's turn, where there is one. */
+  childHref?: (runId: string) => string
 }
 
 export const Place = createContext<ChatPlace>({ who: (id) => id, door: 'studio', mayApprove: false, mayAnswer: false })

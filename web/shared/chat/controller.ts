@@ -127,6 +127,13 @@ export class ChatController {
     }
   }
 
+  /** Goes on after close, with what is known. */
+  resume() {
+    this.closed = false
+    const id = this.view.sessionId
+    if (id && !this.release) this.follow(id, Math.max(this.view.chat.seq, this.log.at(-1)?.seq ?? 0))
+  }
+
   close() {
     this.closed = true
     this.release?.()

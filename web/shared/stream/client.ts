@@ -81,6 +81,11 @@ export class StreamClient {
     this.link.say({ type: 'retry' })
   }
 
+  /** Opens the stream anew: who is signed in, or where, has changed. */
+  reopen() {
+    this.link.say({ type: 'reopen' })
+  }
+
   close() {
     this.link.say({ type: 'bye' })
   }

@@ -34,6 +34,7 @@ export type FromTab =
   | { type: 'states'; ids: string[] }
   | { type: 'operations'; on: boolean }
   | { type: 'retry' }
+  | { type: 'reopen' }
   | { type: 'bye' }
 
 export type ToTab =

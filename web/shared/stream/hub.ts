@@ -97,6 +97,11 @@ export class Hub {
       case 'retry':
         this.retry()
         return
+      case 'reopen':
+        this.latest.clear()
+        this.attempts = 0
+        this.open()
+        return
       case 'bye':
         this.members.delete(member)
     }
