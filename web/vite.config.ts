@@ -13,6 +13,7 @@ export default defineConfig({
     outDir: 'dist',
     // CSP: nothing is inlined, so that pages need no data: or 'unsafe-inline'.
     assetsInlineLimit: 0,
+    cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     modulePreload: { polyfill: false },
     sourcemap: false,
     rolldownOptions: {

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
 import { defineConfig } from 'vite'
 
-// The embed is one classic script without imports: it runs on pages of others.
-export default defineConfig({
+// The embed is two classic scripts without imports, as they run on pages of others:
+// `--mode markdown` builds the second, which is loaded when a chat is opened.
+export default defineConfig(({ mode }) => ({
   resolve: {
     alias: {
       '@shared': resolve(import.meta.dirname, 'shared'),
@@ -17,11 +18,12 @@ export default defineConfig({
   build: {
     outDir: 'dist',
     emptyOutDir: false,
+    cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     lib: {
-      entry: resolve(import.meta.dirname, 'embed/main.tsx'),
+      entry: resolve(import.meta.dirname, mode === 'markdown' ? 'embed/markdown.ts' : 'embed/main.tsx'),
       name: 'BelayEmbed',
       formats: ['iife'],
-      fileName: () => 'embed.js',
+      fileName: () => (mode === 'markdown' ? 'embed-markdown.js' : 'embed.js'),
     },
   },
-})
+}))

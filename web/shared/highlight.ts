@@ -1,4 +1,4 @@
-// Colours for code, loaded after the page: see setHighlight of markdown.
+// Colours for code, loaded after the page: see setHighlight of markdown-engine.
 import hljs from 'highlight.js/lib/core'
 import bash from 'highlight.js/lib/languages/bash'
 import css from 'highlight.js/lib/languages/css'
@@ -12,7 +12,8 @@ import sql from 'highlight.js/lib/languages/sql'
 import typescript from 'highlight.js/lib/languages/typescript'
 import xml from 'highlight.js/lib/languages/xml'
 import yaml from 'highlight.js/lib/languages/yaml'
-import { setHighlight } from './markdown.tsx'
+import { setEngine } from './markdown.tsx'
+import { engine, setHighlight } from './markdown-engine.ts'
 
 const languages = { bash, css, diff, go, javascript, json, python, rust, sql, typescript, xml, yaml }
 for (const [name, language] of Object.entries(languages)) hljs.registerLanguage(name, language)
@@ -22,3 +23,6 @@ const longest = 50_000
 setHighlight((code, language) =>
   hljs.getLanguage(language) && code.length <= longest ? hljs.highlight(code, { language }).value : undefined,
 )
+
+// A new engine, so that what is on the page is drawn again with colours.
+setEngine({ ...engine })

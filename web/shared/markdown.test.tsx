@@ -1,6 +1,8 @@
 import { render } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
-import { blockHtml, blocks, isSafeLink, Markdown, markdownHtml } from './markdown.tsx'
+import { Markdown } from './markdown.tsx'
+import './markdown-install.ts'
+import { blockHtml, blocks, isSafeLink, markdownHtml } from './markdown-engine.ts'
 import { dice } from './testing/journal.ts'
 import { payloads } from './testing/xss.ts'
 

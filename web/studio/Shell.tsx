@@ -15,7 +15,7 @@ import {
 } from 'lucide-react'
 import { DropdownMenu } from 'radix-ui'
 import { type ReactNode, useEffect, useState } from 'react'
-import { Lost } from '../shared/chat/Chat.tsx'
+import { Lost } from '../shared/chat/Lost.tsx'
 import { api, must, type Permission } from './api.ts'
 import { Logo } from './Logo.tsx'
 import { stream, useInbox, useNode } from './live.ts'
@@ -138,7 +138,7 @@ function Account({ me }: { me: Me }) {
   const goTo = async (projectId: string) => {
     await must(api.POST('/auth/project', { body: { projectId } }))
     stream().reopen()
-    location.assign('/')
+    location.assign('/studio')
   }
   return (
     <div className="mt-auto flex items-center pt-4">

@@ -85,7 +85,7 @@ export function usePlaceFor(names: (id: string) => string): ChatPlace {
       door: 'studio',
       mayApprove,
       mayAnswer: true,
-      childHref: (runId: string) => `/open/${runId}`,
+      childHref: (runId: string) => `/studio/open/${runId}`,
     }),
     [names, me, mayApprove],
   )

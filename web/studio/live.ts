@@ -1,13 +1,14 @@
 // The stream of this browser, and what pages read from it.
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react'
-import { type Link, StreamClient, sharedLink } from '../shared/stream/client.ts'
+import { StreamClient } from '../shared/stream/client.ts'
 import type { LiveState, Operations } from '../shared/stream/frames.ts'
+import { sharedLink } from '../shared/stream/shared.ts'
 
 let client: StreamClient | undefined
 
 /** The stream, opened when it is first asked for. */
-export function stream(link: Link = sharedLink('/api/stream')): StreamClient {
-  client ??= new StreamClient(link)
+export function stream(): StreamClient {
+  client ??= new StreamClient(sharedLink('/api/stream'))
   return client
 }
 

@@ -17,7 +17,7 @@ const root = createRootRouteWithContext<{ queries: QueryClient }>()({
   notFoundComponent: () => (
     <Page title="Not found">
       <Empty title="There is no such page">
-        <a className="text-link" href="/">
+        <a className="text-link" href="/studio">
           Go to the agents
         </a>
       </Empty>
@@ -178,6 +178,7 @@ const tree = root.addChildren([
 export function makeRouter(queries: QueryClient) {
   return createRouter({
     routeTree: tree,
+    basepath: '/studio',
     context: { queries },
     defaultPreload: 'intent',
     scrollRestoration: false,

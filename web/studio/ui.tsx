@@ -139,7 +139,23 @@ export function useCopy(): [done: boolean, copy: (text: string) => void] {
     const t = setTimeout(() => setDone(false), 1500)
     return () => clearTimeout(t)
   }, [done])
-  return [done, useCallback((text: string) => void navigator.clipboard.writeText(text).then(() => setDone(true)), [])]
+  return [done, useCallback((text: string) => void copyText(text).then(setDone), [])]
+}
+
+// The clipboard is there on https and localhost only; a selection works everywhere.
+async function copyText(text: string): Promise<boolean> {
+  if (navigator.clipboard) {
+    await navigator.clipboard.writeText(text)
+    return true
+  }
+  const area = document.createElement('textarea')
+  area.value = text
+  const place = document.querySelector('dialog[open]') ?? document.body
+  place.append(area)
+  area.select()
+  const done = document.execCommand('copy')
+  area.remove()
+  return done
 }
 
 /** An id: shown short, copied whole. */

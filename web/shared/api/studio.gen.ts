@@ -157,8 +157,9 @@ export interface paths {
          *     old one: any node can serve it, and only what is new is sent. A session that can't
          *     be followed is told in the first frame and is no error. Each SSE `data` line is one
          *     StreamFrame, `event` its type; a comment is sent after at most 15 seconds of
-         *     silence. When the sign-in has ended the stream says `signed_out` and ends; when the
-         *     node shuts down it just ends: open it again.
+         *     silence. When the sign-in has ended the stream says `signed_out` and ends; when it
+         *     looks at another project, or the node shuts down, the stream just ends: open it
+         *     again.
          */
         get: operations["stream"];
         put?: never;
@@ -1179,7 +1180,7 @@ export interface components {
             startedAt: string;
             /**
              * Format: int64
-             * @description Since then
+             * @description Since then, by the clock of the server.
              */
             ageMs: number;
             /** @description Name of the node that runs it. */
@@ -1257,6 +1258,10 @@ export interface components {
             waitMs?: number;
             /** @description Binds the stop to this turn; a later one is not touched. */
             runId?: string;
+            /** @description The same, as the other APIs have it. */
+            wait_ms?: number;
+            /** @description The same, as the other APIs have it. */
+            run_id?: string;
         };
         StopAnswer: {
             /** @description A turn was told to stop or ended, or open requests were withdrawn. A turn that was told ends as cancelled. */
@@ -2406,7 +2411,7 @@ export interface operations {
                 follow?: string;
                 /** @description Comma-separated ids of sessions whose state is told at once and whenever it changes. 100 at most. */
                 states?: string;
-                /** @description Tell what runs where, at once and when it changes. Left out where the caller may not see it. */
+                /** @description Tell what runs where, at once and every two seconds. Left out where the caller may not see it. */
                 operations?: boolean;
             };
             header?: never;

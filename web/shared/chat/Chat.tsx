@@ -16,6 +16,7 @@ import { clock, useNow } from '../ui/time.ts'
 import { Composer } from './Composer.tsx'
 import { usePlace } from './context.ts'
 import { type ChatController, type ChatView, stubborn } from './controller.ts'
+import { Lost } from './Lost.tsx'
 import { TurnView } from './TurnView.tsx'
 import { doorWord } from './words.ts'
 
@@ -29,6 +30,7 @@ interface Props {
   mayAct?: boolean
   /** A name for the region, for who does not see it. */
   label?: string
+  maxLength?: number
 }
 
 /** How many turns are drawn at first, and with each step back. */
@@ -38,7 +40,15 @@ export function useChat(controller: ChatController): ChatView {
   return useSyncExternalStore(controller.subscribe, controller.snapshot, controller.snapshot)
 }
 
-export function Chat({ controller, stream, placeholder = 'Message', empty, mayAct = true, label = 'Chat' }: Props) {
+export function Chat({
+  controller,
+  stream,
+  placeholder = 'Message',
+  empty,
+  mayAct = true,
+  label = 'Chat',
+  maxLength,
+}: Props) {
   const view = useChat(controller)
   const input = useRef<HTMLTextAreaElement>(null)
 
@@ -57,7 +67,7 @@ export function Chat({ controller, stream, placeholder = 'Message', empty, mayAc
         <StatusLine view={view} mayAct={mayAct} />
         <Notices controller={controller} view={view} />
         {mayAct ? (
-          <Composer controller={controller} view={view} placeholder={placeholder} input={input} />
+          <Composer controller={controller} view={view} placeholder={placeholder} input={input} maxLength={maxLength} />
         ) : (
           <p className="bl-readonly">This session is somebody else’s: you can read it, not send to it.</p>
         )}
@@ -236,7 +246,7 @@ function StatusLine({ view, mayAct }: { view: ChatView; mayAct: boolean }) {
   const { turn, stopping } = view
   const since = turn ? Date.parse(turn.at) : now
   const by = turn?.started?.by
-  const foreign = turn?.started && (turn.started.door !== door || (me !== undefined && by !== me))
+  const foreign = by !== undefined && (turn?.started?.door !== door || (me !== undefined && by !== me))
   let text: string
   let detail: string | undefined
   if (stopping) {
@@ -247,7 +257,7 @@ function StatusLine({ view, mayAct }: { view: ChatView; mayAct: boolean }) {
         tools.length > 0
           ? `Still stopping: ${tools.join(', ')} can’t be interrupted`
           : 'Still stopping: waiting for the server'
-    } else if (!stopping.mine && turn?.stopping) {
+    } else if (!stopping.mine && turn?.stopping?.by) {
       detail = `asked for by ${who(turn.stopping.by)}`
     }
   } else if (turn?.phase === 'waiting') {
@@ -255,7 +265,7 @@ function StatusLine({ view, mayAct }: { view: ChatView; mayAct: boolean }) {
   } else {
     text = turn ? 'Answering' : 'Sending'
   }
-  if (foreign && by) detail = `Started by ${who(by)} ${doorWord(turn.started?.door ?? '')}`
+  if (foreign && !stopping) detail = `Started by ${who(by)} ${doorWord(turn?.started?.door ?? '')}`
   return (
     <p className="bl-status" data-tone={stopping ? 'stopping' : turn?.phase === 'waiting' ? 'waiting' : 'live'}>
       <i aria-hidden="true" />
@@ -276,22 +286,6 @@ function Notices({ controller, view }: { controller: ChatController; view: ChatV
       <span>{n.text}</span>
       <button type="button" className="bl-icon-button" aria-label="Dismiss" onClick={() => controller.dismiss()}>
         <CrossIcon />
-      </button>
-    </div>
-  )
-}
-
-/** Says politely that the connection is lost, when it has been for two seconds. */
-export function Lost({ stream, running }: { stream: StreamClient; running: boolean }) {
-  const connection = useSyncExternalStore(stream.onChange, () => stream.connection)
-  const lost = connection.state === 'lost'
-  const now = useNow(1000, lost)
-  if (!lost || now - connection.since < 2000) return null
-  return (
-    <div className="bl-lost" role="status">
-      <span>Connection lost{running ? '; the agent keeps working' : ''}. Reconnecting…</span>
-      <button type="button" className="bl-button" data-quiet onClick={() => stream.retry()}>
-        Try now
       </button>
     </div>
   )

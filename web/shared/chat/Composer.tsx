@@ -8,13 +8,14 @@ interface Props {
   view: ChatView
   placeholder: string
   input: Ref<HTMLTextAreaElement>
+  maxLength?: number
 }
 
 /**
  * The composer. Stop is there from the moment of sending until the turn's end
  * event, whatever is typed; Send and Stop hand the focus to each other.
  */
-export function Composer({ controller, view, placeholder, input }: Props) {
+export function Composer({ controller, view, placeholder, input, maxLength }: Props) {
   const send = useRef<HTMLButtonElement>(null)
   const stop = useRef<HTMLButtonElement>(null)
   const waiting = view.turn?.phase === 'waiting' && view.outbox === undefined && !view.stopping
@@ -47,6 +48,7 @@ export function Composer({ controller, view, placeholder, input }: Props) {
         aria-label="Message"
         placeholder={placeholder}
         rows={1}
+        maxLength={maxLength}
         value={view.draft}
         onChange={(e) => controller.setDraft(e.currentTarget.value)}
         onKeyDown={keys}

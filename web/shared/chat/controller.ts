@@ -21,7 +21,9 @@ export interface Decision {
 /** The API that a chat talks through: Studio's or a portal's. */
 export interface Door {
   page(sessionId: string, before?: number): Promise<Page>
-  create(): Promise<string>
+  /** Makes a session before its first message. Without it, begin does both. */
+  create?(): Promise<string>
+  begin?(text: string): Promise<{ sessionId: string; runId: string }>
   send(sessionId: string, text: string): Promise<{ runId: string }>
   /** Bound to the turn where one is given: a later one is not touched. */
   stop(sessionId: string, runId?: string): Promise<{ cancelled: boolean; runIds: string[] }>
@@ -185,12 +187,12 @@ export class ChatController {
     this.set({ outbox: content, draft: text === this.view.draft ? '' : this.view.draft, notice: undefined })
     try {
       const id = this.view.sessionId ?? (await this.create())
-      if (mine.stopWanted) {
+      // Stopped before it went out: it stays a draft.
+      if (mine.stopWanted && id && !this.view.sessionId) {
         this.unsend(mine)
         return
       }
-      const { runId } = await this.door.send(id, content)
-      this.sent(mine, runId)
+      this.sent(mine, id ? (await this.door.send(id, content)).runId : await this.begin(content))
     } catch (e) {
       this.unsend(mine, e)
     }
@@ -217,12 +219,24 @@ export class ChatController {
     }
   }
 
-  private async create(): Promise<string> {
-    const id = await this.door.create()
+  // Makes the session, where the door makes them apart from the first message.
+  private async create(): Promise<string | undefined> {
+    const id = await this.door.create?.()
+    if (id && !this.sending?.stopWanted) this.adopt(id)
+    return id
+  }
+
+  private async begin(text: string): Promise<string> {
+    if (!this.door.begin) throw new Error('this chat has no session to send to')
+    const { sessionId, runId } = await this.door.begin(text)
+    this.adopt(sessionId)
+    return runId
+  }
+
+  private adopt(id: string) {
     this.set({ sessionId: id })
     this.follow(id, 0)
     this.options.onCreated?.(id)
-    return id
   }
 
   private sent(mine: { stopWanted: boolean }, runId: string) {

@@ -1,9 +1,6 @@
 // A tab's end of the stream: many listeners, one hub.
 import type { Event } from '../events.ts'
 import type { Connection, FromTab, LiveState, Operations, ToTab } from './frames.ts'
-import { Hub } from './hub.ts'
-import { httpSource } from './source.ts'
-import type { Hello } from './worker.ts'
 
 /** How a page reaches its hub. */
 export type Link = (hear: (m: ToTab) => void) => { say: (m: FromTab) => void }
@@ -121,35 +118,5 @@ export class StreamClient {
         return
     }
     for (const changed of this.changes) changed()
-  }
-}
-
-/** Shares the stream with the other tabs, by a SharedWorker where there are any. */
-export function sharedLink(url: string, headers?: Record<string, string>): Link {
-  if (typeof SharedWorker === 'undefined') return pageLink(url, headers)
-  return (hear) => {
-    const worker = new SharedWorker(new URL('./worker.ts', import.meta.url), {
-      type: 'module',
-      name: JSON.stringify({ url: new URL(url, location.href).href, headers }),
-    })
-    worker.port.onmessage = (e: MessageEvent<ToTab>) => hear(e.data)
-    const lock = `belay-tab-${crypto.randomUUID()}`
-    const say = (m: FromTab | Hello) => worker.port.postMessage(m)
-    // The lock is held first, so that the hub waits for this tab's end.
-    void navigator.locks?.request(lock, () => {
-      say({ type: 'hello', lock })
-      return new Promise(() => undefined)
-    })
-    return { say }
-  }
-}
-
-/** A stream of this page alone, given up while nobody sees the page. */
-export function pageLink(url: string, headers?: Record<string, string>): Link {
-  return (hear) => {
-    const hub = new Hub(httpSource(url, headers))
-    document.addEventListener('visibilitychange', () => hub.pause(document.hidden))
-    if (document.hidden) hub.pause(true)
-    return hub.join(hear)
   }
 }

@@ -20,6 +20,9 @@ export function streamQuery(wanted: Wanted): string {
   return text ? `?${text}` : ''
 }
 
+/** Headers that are asked for at each attempt: a token may have been renewed. */
+export type Headers = () => Promise<Record<string, string>>
+
 /** A source that reads text/event-stream by fetch, so that it can send headers. */
 export function httpSource(url: string, headers: Record<string, string> = {}): Source {
   return async function* (wanted, signal) {
@@ -30,15 +33,16 @@ export function httpSource(url: string, headers: Record<string, string> = {}): S
     })
     if (res.status === 401) throw new NotSignedIn('not signed in')
     if (!res.ok || !res.body) throw new Error(`the stream was refused with status ${res.status}`)
-    yield* frames(res.body, signal)
+    yield* read<Frame>(res.body, signal)
   }
 }
 
-async function* frames(body: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncIterable<Frame | 'alive'> {
-  const got: Frame[] = []
+/** The messages of a text/event-stream body, and 'alive' for each piece of it. */
+export async function* read<T>(body: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncIterable<T | 'alive'> {
+  const got: T[] = []
   const parser = createParser({
     onEvent: (e: EventSourceMessage) => {
-      got.push(JSON.parse(e.data) as Frame)
+      got.push(JSON.parse(e.data) as T)
     },
   })
   const reader = body.getReader()

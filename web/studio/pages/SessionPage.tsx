@@ -1,4 +1,5 @@
 // A session: its chat, and beside it what happened when.
+import '../../shared/markdown-install.ts'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useMemo, useState } from 'react'
@@ -7,6 +8,7 @@ import { Place } from '../../shared/chat/context.ts'
 import { ChatController } from '../../shared/chat/controller.ts'
 import { doorWord } from '../../shared/chat/words.ts'
 import type { Chat as State } from '../../shared/reducer.ts'
+import { whenIdle } from '../../shared/ui/idle.ts'
 import { StopButton } from '../../shared/ui/StopButton.tsx'
 import { api, must, type Schemas } from '../api.ts'
 import { type SendOptions, studioDoor, useNames, usePlaceFor } from '../doors.ts'
@@ -16,6 +18,9 @@ import { RunInspector } from './RunInspector.tsx'
 import { Timeline } from './Timeline.tsx'
 
 type Session = Schemas['Session']
+
+// Colours for code come after the page.
+whenIdle(() => void import('../../shared/highlight.ts'))
 
 /** All principals that a chat names. */
 export function principals(chat: State): string[] {
