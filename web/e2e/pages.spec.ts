@@ -1,0 +1,117 @@
+// Every page: looked at in light and dark, and judged by axe.
+import { join } from 'node:path'
+import AxeBuilder from '@axe-core/playwright'
+import type { Page } from '@playwright/test'
+import { artifacts, type Belay, expect, say, signIn, stopButton, stopped, test } from './belay.ts'
+
+async function seed(belay: Belay) {
+  for (let i = 0; i < 3; i++) {
+    const { conversation } = await belay.ask('demo', `/slow ${60 + i}`, i % 2)
+    await belay.api('POST', `/agents/conversations/${conversation}/cancel?wait_ms=5000`, {}, (i + 1) % 2)
+  }
+  await belay.api('POST', '/agents/responses', { model: 'demo', input: 'What is the weather like, and what should I wear for a walk?' })
+  await belay.api('POST', '/agents/responses', { model: 'demo', input: '/error 500' }).catch(() => undefined)
+  await belay.ask('approve', '/tool add {"a": 2, "b": 40}')
+  await belay.ask('slow', '/tool wait {"seconds": 90}', 1)
+  await belay.ask('demo', '/slow 600')
+}
+
+async function look(page: Page, name: string) {
+  for (const scheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
+    await page.waitForTimeout(150)
+    await page.screenshot({ path: join(artifacts, 'screens', `${name}-${scheme}.png`) })
+    const { violations } = await new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']).analyze()
+    const words = violations.map((v) => `${v.id}: ${v.nodes.map((n) => `${n.target} ${n.failureSummary?.split('\n')[1] ?? ''}`).slice(0, 4).join(' | ')}`)
+    expect.soft(words, `${name}, ${scheme}`).toEqual([])
+  }
+}
+
+test.beforeAll(async ({ belay }) => seed(belay))
+
+test('sign-in', async ({ page, belay }) => {
+  await page.goto(`${belay.url}/studio`)
+  await expect(page.getByLabel('E-mail')).not.toHaveValue('')
+  await look(page, 'sign-in')
+})
+
+const pages: [name: string, path: string, ready: string][] = [
+  ['agents', '/agents', 'Demo'],
+  ['new-agent', '/agents/new', 'Instructions'],
+  ['agent-editor', '/agents/demo', 'Playground'],
+  ['agent-changes', '/agents/demo?tab=changes', 'Playground'],
+  ['agent-versions', '/agents/demo?tab=versions', 'v1'],
+  ['new-chat', '/agents/demo/chat', 'Send a message to begin'],
+  ['sessions', '/sessions', 'Stopped'],
+  ['sessions-none', '/sessions?door=a2a', 'No session fits'],
+  ['runs', '/runs', 'No background runs yet'],
+  ['approvals', '/approvals', 'Needs approval'],
+  ['operations', '/operations', 'How long stops took'],
+  ['usage', '/usage', 'Cost by day'],
+  ['models', '/models', 'Shared tools'],
+  ['tokens', '/tokens', 'dev'],
+  ['members', '/members', 'Roles'],
+  ['account', '/account', 'Change your password'],
+  ['not-found', '/nowhere', 'no such page'],
+]
+
+for (const [name, path, ready] of pages) {
+  test(`page: ${name}`, async ({ page, belay }) => {
+    await signIn(page, belay)
+    await page.goto(`${belay.url}/studio${path}`)
+    await expect(page.getByText(ready).first()).toBeVisible()
+    await page.waitForTimeout(600)
+    await look(page, name)
+  })
+}
+
+test('page: transcript, timeline and a turn looked into', async ({ page, belay }) => {
+  await signIn(page, belay)
+  await page.goto(`${belay.url}/studio/agents/demo/chat`)
+  await say(page, '/echo # A heading\n/code alpha')
+  await expect(page.getByText('The code word is alpha')).toBeVisible()
+  await say(page, '/tool clock\n')
+  await expect(page.locator('.bl-tool').first()).toBeVisible()
+  await say(page, '/slow 300')
+  await expect(page.getByText('Answering')).toBeVisible()
+  await page.waitForTimeout(900)
+  await look(page, 'transcript-live')
+  await stopButton(page).click()
+  await expect(stopped(page)).toBeVisible()
+  await look(page, 'transcript-stopped')
+  await page.getByRole('button', { name: 'Timeline' }).click()
+  await expect(page.getByText('turn.ended').first()).toBeVisible()
+  await look(page, 'transcript-timeline')
+  await page.getByRole('button', { name: /^Details/ }).last().click()
+  await expect(page.getByText('Model calls')).toBeVisible()
+  await page.waitForTimeout(300)
+  await look(page, 'turn')
+})
+
+test('dialogs', async ({ page, belay }) => {
+  await signIn(page, belay)
+  await page.goto(`${belay.url}/studio/tokens`)
+  await page.getByRole('button', { name: 'New token' }).click()
+  await look(page, 'token-new')
+  await page.getByLabel('Name', { exact: true }).fill('screens')
+  await page.getByRole('button', { name: 'Make token' }).click()
+  await expect(page.getByText('shown this once')).toBeVisible()
+  await look(page, 'token-secret')
+  await page.goto(`${belay.url}/studio/models`)
+  await page.getByRole('button', { name: 'Add model' }).click()
+  await look(page, 'model-new')
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Add tool' }).click()
+  await look(page, 'tool-new')
+})
+
+test('small screen', async ({ page, belay }) => {
+  await page.setViewportSize({ width: 420, height: 820 })
+  await signIn(page, belay)
+  await look(page, 'small-agents')
+  await page.goto(`${belay.url}/studio/agents/demo/chat`)
+  await say(page, '/slow 100')
+  await expect(stopButton(page)).toBeVisible()
+  await page.waitForTimeout(600)
+  await look(page, 'small-chat')
+})
