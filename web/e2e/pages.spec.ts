@@ -9,7 +9,10 @@ async function seed(belay: Belay) {
     const { conversation } = await belay.ask('demo', `/slow ${60 + i}`, i % 2)
     await belay.api('POST', `/agents/conversations/${conversation}/cancel?wait_ms=5000`, {}, (i + 1) % 2)
   }
-  await belay.api('POST', '/agents/responses', { model: 'demo', input: 'What is the weather like, and what should I wear for a walk?' })
+  await belay.api('POST', '/agents/responses', {
+    model: 'demo',
+    input: 'What is the weather like, and what should I wear for a walk?',
+  })
   await belay.api('POST', '/agents/responses', { model: 'demo', input: '/error 500' }).catch(() => undefined)
   await belay.ask('approve', '/tool add {"a": 2, "b": 40}')
   await belay.ask('slow', '/tool wait {"seconds": 90}', 1)
@@ -21,8 +24,16 @@ async function look(page: Page, name: string) {
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
     await page.waitForTimeout(150)
     await page.screenshot({ path: join(artifacts, 'screens', `${name}-${scheme}.png`) })
-    const { violations } = await new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']).analyze()
-    const words = violations.map((v) => `${v.id}: ${v.nodes.map((n) => `${n.target} ${n.failureSummary?.split('\n')[1] ?? ''}`).slice(0, 4).join(' | ')}`)
+    const { violations } = await new AxeBuilder({ page })
+      .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'])
+      .analyze()
+    const words = violations.map(
+      (v) =>
+        `${v.id}: ${v.nodes
+          .map((n) => `${n.target} ${n.failureSummary?.split('\n')[1] ?? ''}`)
+          .slice(0, 4)
+          .join(' | ')}`,
+    )
     expect.soft(words, `${name}, ${scheme}`).toEqual([])
   }
 }
@@ -82,7 +93,10 @@ test('page: transcript, timeline and a turn looked into', async ({ page, belay }
   await page.getByRole('button', { name: 'Timeline' }).click()
   await expect(page.getByText('turn.ended').first()).toBeVisible()
   await look(page, 'transcript-timeline')
-  await page.getByRole('button', { name: /^Details/ }).last().click()
+  await page
+    .getByRole('button', { name: /^Details/ })
+    .last()
+    .click()
   await expect(page.getByText('Model calls')).toBeVisible()
   await page.waitForTimeout(300)
   await look(page, 'turn')

@@ -161,7 +161,8 @@ async function copyText(text: string): Promise<boolean> {
 /** An id: shown short, copied whole. */
 export function Id({ id, chars = 8 }: { id: string; chars?: number }) {
   const [done, copy] = useCopy()
-  const short = id.length > chars + 1 ? `${id.slice(0, chars)}…` : id
+  // Ids begin alike when they are made together: both ends are shown.
+  const short = id.length > chars + 2 ? `${id.slice(0, 4)}…${id.slice(4 - chars)}` : id
   return (
     <button type="button" className="id" title={`Copy ${id}`} aria-label={`Copy ${id}`} onClick={() => copy(id)}>
       {short}
@@ -339,7 +340,7 @@ export function Confirm({ title, children, verb, onClose, run }: ConfirmProps) {
       {error !== undefined && <Failure error={error} />}
       <div className="dialog-foot">
         <Button onClick={onClose}>Cancel</Button>
-        <Button className="bl-button danger" disabled={busy} onClick={go}>
+        <Button disabled={busy} onClick={go}>
           {verb}
         </Button>
       </div>

@@ -31,6 +31,8 @@ interface Props {
   /** A name for the region, for who does not see it. */
   label?: string
   maxLength?: number
+  /** The composer has the focus from the start. */
+  focused?: boolean
 }
 
 /** How many turns are drawn at first, and with each step back. */
@@ -48,9 +50,13 @@ export function Chat({
   mayAct = true,
   label = 'Chat',
   maxLength,
+  focused = false,
 }: Props) {
   const view = useChat(controller)
   const input = useRef<HTMLTextAreaElement>(null)
+  useEffect(() => {
+    if (focused) input.current?.focus()
+  }, [focused])
 
   const keys = (e: KeyboardEvent) => {
     if (e.key !== 'Escape' || e.defaultPrevented || e.nativeEvent.isComposing || e.nativeEvent.keyCode === 229) return

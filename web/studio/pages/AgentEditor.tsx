@@ -320,7 +320,7 @@ function Configuration({ agentId, draft, onChange, faults, warnings, disabled, o
       <Fields specs={executionSpecs} {...shared} />
       {!disabled && (
         <div className="mt-8 border-t border-line pt-4">
-          <Button quiet className="bl-button danger" onClick={onDelete}>
+          <Button quiet onClick={onDelete}>
             Delete agent
           </Button>
         </div>

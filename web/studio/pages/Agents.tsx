@@ -36,9 +36,9 @@ export function Agents() {
                   <th>Agent</th>
                   <th>Status</th>
                   <th>Published</th>
-                  <th>Model</th>
-                  <th>Tools</th>
-                  <th>Changed</th>
+                  <th className="extra">Model</th>
+                  <th className="extra">Tools</th>
+                  <th className="extra">Changed</th>
                   <th>
                     <span className="bl-hidden">Actions</span>
                   </th>
@@ -72,9 +72,9 @@ export function Agents() {
                         </>
                       )}
                     </td>
-                    <td className="font-mono text-[12px]">{a.config.model}</td>
-                    <td className="text-ink-2">{(a.config.tools ?? []).map((t) => t.key).join(', ') || '–'}</td>
-                    <td className="tight">
+                    <td className="extra font-mono text-[12px]">{a.config.model}</td>
+                    <td className="extra text-ink-2">{(a.config.tools ?? []).map((t) => t.key).join(', ') || '–'}</td>
+                    <td className="extra tight">
                       <Ago at={a.updatedAt} />
                     </td>
                     <td className="tight text-right">

@@ -91,7 +91,7 @@ export function Members() {
                       <Button quiet onClick={() => setResetting(m)}>
                         New password<span className="bl-hidden"> for {m.email}</span>
                       </Button>
-                      <Button quiet className="bl-button danger" onClick={() => setRemoving(m)}>
+                      <Button quiet onClick={() => setRemoving(m)}>
                         Remove<span className="bl-hidden"> {m.email}</span>
                       </Button>
                     </td>

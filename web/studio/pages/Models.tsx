@@ -109,7 +109,7 @@ export function Models() {
                     <td className="tight">
                       {m.hasApiKey ? 'stored' : m.config.api_key_env ? `$${m.config.api_key_env}` : 'none'}
                     </td>
-                    <td>{m.usedBy.join(', ') || '–'}</td>
+                    <UsedBy agents={m.usedBy} />
                     <td className="tight">
                       <Ago at={m.updatedAt} />
                     </td>
@@ -165,7 +165,7 @@ export function Models() {
                     <td className="tight">{sources.find(([s]) => s === t.config.source)?.[1] ?? t.config.source}</td>
                     <td className="clip">{whereOf(t)}</td>
                     <td className="tight">{t.hasSecret ? 'stored' : 'none'}</td>
-                    <td>{t.usedBy.join(', ') || '–'}</td>
+                    <UsedBy agents={t.usedBy} />
                     <td className="tight">
                       <Ago at={t.updatedAt} />
                     </td>
@@ -223,6 +223,15 @@ export function Models() {
   )
 }
 
+function UsedBy({ agents }: { agents: string[] }) {
+  const text = agents.length > 2 ? `${agents.length} agents` : agents.join(', ') || '–'
+  return (
+    <td className="tight" title={agents.join(', ')}>
+      {text}
+    </td>
+  )
+}
+
 function whereOf(t: Tool): string {
   const c = t.config
   return (
@@ -260,7 +269,7 @@ function RowActions({ name, onEdit, onDelete }: { name: string; onEdit: () => vo
       <Button quiet onClick={onEdit}>
         Edit<span className="bl-hidden"> {name}</span>
       </Button>
-      <Button quiet className="bl-button danger" onClick={onDelete}>
+      <Button quiet onClick={onDelete}>
         Delete<span className="bl-hidden"> {name}</span>
       </Button>
     </>

@@ -77,7 +77,7 @@ function Live({ operations: o, at }: { operations: Operations; at: number }) {
       {stuck.length > 0 && (
         <>
           <h2 className="section-title">Needs a look</h2>
-          <Slots slots={stuck} passed={passed} />
+          <Slots groups={[['', stuck]]} passed={passed} />
         </>
       )}
 
@@ -87,15 +87,10 @@ function Live({ operations: o, at }: { operations: Operations; at: number }) {
           <p>Turns that are queued, run or wait for a person appear here at once, from every door and node.</p>
         </Empty>
       ) : (
-        <div className="flex flex-col gap-4">
-          {byNode.map(([node, slots]) => (
-            <section key={node} aria-label={node}>
-              <h3 className="mb-1.5 text-[13px] font-medium text-ink-2">{node}</h3>
-              <Slots slots={slots} passed={passed} />
-            </section>
-          ))}
+        <>
+          <Slots groups={byNode} passed={passed} />
           {o.slotsLeftOut > 0 && <p className="text-ink-3">And {number(o.slotsLeftOut)} more that are younger.</p>}
-        </div>
+        </>
       )}
     </>
   )
@@ -108,7 +103,7 @@ const stuckWords: Record<string, string> = {
   queued: 'queued for long',
 }
 
-function Slots({ slots, passed }: { slots: Slot[]; passed: number }) {
+function Slots({ groups, passed }: { groups: [string, Slot[]][]; passed: number }) {
   return (
     <div className="table-box" tabIndex={0}>
       <table className="table">
@@ -125,46 +120,57 @@ function Slots({ slots, passed }: { slots: Slot[]; passed: number }) {
             </th>
           </tr>
         </thead>
-        <tbody>
-          {slots.map((s) => (
-            <tr key={s.runId}>
-              <td className="tight">
-                <Id id={s.sessionId} />
-              </td>
-              <td>
-                <Link
-                  className="row-link"
-                  to="/agents/$agentId/sessions/$sessionId"
-                  params={{ agentId: s.agentId, sessionId: s.sessionId }}
-                >
-                  {s.agentId}
-                </Link>
-              </td>
-              <td>
-                <StateChip state={s.state} />
-                {s.stopAgeMs !== null && <span className="ml-2 text-ink-3">for {duration(s.stopAgeMs + passed)}</span>}
-                {s.stuck && (
-                  <span className="ml-2">
-                    <Chip tone="failed">{stuckWords[s.stuck] ?? s.stuck}</Chip>
-                  </span>
-                )}
-                {s.background && <span className="ml-2 text-ink-3">background</span>}
-              </td>
-              <td className="num">{clock(s.ageMs + passed)}</td>
-              <td>{s.startedBy.name}</td>
-              <td title={doorWord(s.door)}>{s.door}</td>
-              <td className="tight">
-                {s.mayAct && (
-                  <StopTurn
-                    runId={s.runId}
-                    stopping={s.state === 'stopping'}
-                    what={`the turn of ${s.agentId}, session ${s.sessionId}`}
-                  />
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
+        {groups.map(([node, slots]) => (
+          <tbody key={node}>
+            {node && (
+              <tr>
+                <th colSpan={7} scope="rowgroup" className="!bg-sunken !text-ink-2">
+                  {node}
+                </th>
+              </tr>
+            )}
+            {slots.map((s) => (
+              <tr key={s.runId}>
+                <td className="tight">
+                  <Id id={s.sessionId} />
+                </td>
+                <td>
+                  <Link
+                    className="row-link"
+                    to="/agents/$agentId/sessions/$sessionId"
+                    params={{ agentId: s.agentId, sessionId: s.sessionId }}
+                  >
+                    {s.agentId}
+                  </Link>
+                </td>
+                <td>
+                  <StateChip state={s.state} />
+                  {s.stopAgeMs !== null && (
+                    <span className="ml-2 text-ink-3">for {duration(s.stopAgeMs + passed)}</span>
+                  )}
+                  {s.stuck && (
+                    <span className="ml-2">
+                      <Chip tone="failed">{stuckWords[s.stuck] ?? s.stuck}</Chip>
+                    </span>
+                  )}
+                  {s.background && <span className="ml-2 text-ink-3">background</span>}
+                </td>
+                <td className="num">{clock(s.ageMs + passed)}</td>
+                <td>{s.startedBy.name}</td>
+                <td title={doorWord(s.door)}>{s.door}</td>
+                <td className="tight">
+                  {s.mayAct && (
+                    <StopTurn
+                      runId={s.runId}
+                      stopping={s.state === 'stopping'}
+                      what={`the turn of ${s.agentId}, session ${s.sessionId}`}
+                    />
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        ))}
       </table>
     </div>
   )

@@ -75,7 +75,7 @@ export function Runs() {
             options={(agents.data?.data ?? []).map((a) => [a.id, a.name || a.id])}
             onChange={(agent) => void navigate({ to: '/runs', search: { ...search, agent }, replace: true })}
           />
-          <Button className="bl-button danger" disabled={picked.length === 0} onClick={() => setCancelling(picked)}>
+          <Button className="bl-button stop-many" disabled={picked.length === 0} onClick={() => setCancelling(picked)}>
             Stop {picked.length > 0 ? picked.length : ''} selected
           </Button>
         </>
@@ -270,7 +270,7 @@ function BulkStop({ runs, onClose }: { runs: Run[]; onClose: () => void }) {
         ) : (
           <>
             <Button onClick={onClose}>Cancel</Button>
-            <Button className="bl-button danger" disabled={!!results} onClick={go}>
+            <Button className="bl-button stop-many" disabled={!!results} onClick={go}>
               Stop {count}
             </Button>
           </>

@@ -106,7 +106,7 @@ function Begin({
   const place = usePlaceFor(useNames([]))
   return (
     <main className="page-full !p-0" id="main" tabIndex={-1}>
-      <header className="page-head !mb-0 border-b border-line px-8 py-3">
+      <header className="page-head bar">
         <h1 className="!text-[16px]">{agent.name || agent.id}</h1>
         <Chip>{agent.publishedVersion === null ? 'Draft' : `v${agent.publishedVersion}`}</Chip>
       </header>
@@ -116,6 +116,7 @@ function Begin({
             controller={controller}
             placeholder={`Message ${agent.name || agent.id}`}
             label={`Chat with ${agent.name || agent.id}`}
+            focused
             empty={<Welcome name={agent.name || agent.id} />}
           />
         </Place>
@@ -223,7 +224,7 @@ function Open({ agentId, sessionId, session, error }: OpenProps) {
 
   return (
     <main className="page-full !p-0" id="main" tabIndex={-1}>
-      <header className="page-head !mb-0 border-b border-line px-8 py-3">
+      <header className="page-head bar">
         <div className="min-w-0">
           <h1 className="truncate !text-[16px] !leading-6">{title}</h1>
           <p className="flex flex-wrap items-center gap-x-2 text-[12.5px] text-ink-3">
@@ -256,7 +257,7 @@ function Open({ agentId, sessionId, session, error }: OpenProps) {
             {showTimeline ? 'Hide timeline' : 'Timeline'}
           </Button>
           {mayAct && !view.active && (
-            <Button quiet className="bl-button danger" onClick={() => setDeleting(true)}>
+            <Button quiet onClick={() => setDeleting(true)}>
               Delete
             </Button>
           )}

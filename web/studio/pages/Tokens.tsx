@@ -89,7 +89,7 @@ export function Tokens() {
                       {t.revokedAt ? (
                         <StateChip state="disabled" word="Revoked" />
                       ) : (
-                        <Button quiet className="bl-button danger" onClick={() => setRevoking(t)}>
+                        <Button quiet onClick={() => setRevoking(t)}>
                           Revoke<span className="bl-hidden"> {t.name}</span>
                         </Button>
                       )}

@@ -76,7 +76,7 @@ export function ToolsEditor({ config, onChange, agents, faults, warnings, disabl
               )}
               {!disabled && (
                 <div>
-                  <Button quiet className="bl-button danger" onClick={() => remove(i)}>
+                  <Button quiet onClick={() => remove(i)}>
                     <Trash2 size={14} aria-hidden="true" />
                     Remove {String(tool.key || 'tool')}
                   </Button>
