@@ -134,7 +134,7 @@ export const answer = (page: Page) => page.locator('.bl-answer').last()
 /** The text of the last answer, once it has begun. */
 export async function answerText(page: Page): Promise<string> {
   await expect(answer(page)).toBeVisible()
-  return (await answer(page).innerText()).replace(/^Agent:\s*/, '')
+  return ((await answer(page).textContent()) ?? '').replace(/^Agent:\s*/, '')
 }
 
 interface Fixtures {
