@@ -92,11 +92,11 @@ export class Belay {
   }
 
   /** Begins a turn that nobody waits for; returns when it has begun. */
-  async ask(agent: string, input: string, node = 0): Promise<{ conversation: string }> {
+  async ask(agent: string, input: string, node = 0, after?: string): Promise<{ conversation: string }> {
     const res = await fetch(`${this.nodes[node]}/api/client/v1/agents/responses`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${this.token}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ model: agent, input, stream: true }),
+      body: JSON.stringify({ model: agent, input, stream: true, previous_response_id: after }),
     })
     const reader = res.body?.getReader()
     let text = ''

@@ -14,7 +14,11 @@ export interface SendOptions {
 }
 
 /** A session of an agent. beforeSend runs first: the playground saves its draft there. */
-export function studioDoor(agentId: string, options: SendOptions = {}, beforeSend?: () => Promise<void>): Door {
+export function studioDoor(
+  agentId: string,
+  options: () => SendOptions = () => ({}),
+  beforeSend?: () => Promise<void>,
+): Door {
   const path = (sessionId: string) => ({ agentId, sessionId })
   return {
     async page(sessionId, before) {
@@ -34,7 +38,7 @@ export function studioDoor(agentId: string, options: SendOptions = {}, beforeSen
       return must(
         api.POST('/agents/{agentId}/sessions/{sessionId}/messages', {
           params: { path: path(sessionId) },
-          body: { content, ...options },
+          body: { content, ...options() },
         }),
       )
     },

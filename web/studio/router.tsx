@@ -73,17 +73,19 @@ export const agentRoute = createRoute({
   component: lazyRouteComponent(() => import('./pages/AgentEditor.tsx'), 'AgentEditor'),
 })
 
-const newChat = createRoute({
+// One page for a new chat and for its session, so that it stays when the one becomes the other.
+const chat = createRoute({
   getParentRoute: () => shell,
-  path: '/agents/$agentId/chat',
-  component: lazyRouteComponent(() => import('./pages/SessionPage.tsx'), 'NewChat'),
+  id: 'chat',
+  component: lazyRouteComponent(() => import('./pages/SessionPage.tsx'), 'ChatPage'),
 })
 
+const newChat = createRoute({ getParentRoute: () => chat, path: '/agents/$agentId/chat' })
+
 const session = createRoute({
-  getParentRoute: () => shell,
+  getParentRoute: () => chat,
   path: '/agents/$agentId/sessions/$sessionId',
   validateSearch: (s: Record<string, unknown>): { view?: string } => ({ view: text(s.view) }),
-  component: lazyRouteComponent(() => import('./pages/SessionPage.tsx'), 'SessionPage'),
 })
 
 const openRun = createRoute({
@@ -170,7 +172,7 @@ const account = createRoute({
 const tree = root.addChildren([
   signIn,
   shell.addChildren([
-    ...[home, agents, newAgent, agentRoute, newChat, session, openRun, sessions],
+    ...[home, agents, newAgent, agentRoute, chat.addChildren([newChat, session]), openRun, sessions],
     ...[runs, approvals, operations, usage, models, tokens, members, account],
   ]),
 ])

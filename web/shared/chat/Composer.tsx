@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type Ref, useLayoutEffect, useRef } from 'react'
+import { type FocusEvent, type KeyboardEvent, type Ref, useLayoutEffect, useRef } from 'react'
 import { SendIcon } from '../ui/icons.tsx'
 import { StopButton } from '../ui/StopButton.tsx'
 import type { ChatController, ChatView } from './controller.ts'
@@ -21,12 +21,20 @@ export function Composer({ controller, view, placeholder, input, maxLength }: Pr
   const waiting = view.turn?.phase === 'waiting' && view.outbox === undefined && !view.stopping
   const showSend = !view.active || waiting
 
-  // A hidden button is still focused here: the browser takes the focus away later.
+  // A button that is hidden loses the focus, sooner or later: it is kept in mind
+  // which one had it, until the person goes elsewhere.
+  const had = useRef<HTMLButtonElement>(undefined)
+  const track = {
+    onFocus: (e: FocusEvent<HTMLButtonElement>) => {
+      had.current = e.currentTarget
+    },
+    onBlur: (e: FocusEvent<HTMLButtonElement>) => {
+      if (!e.currentTarget.hidden) had.current = undefined
+    },
+  }
   useLayoutEffect(() => {
-    const root = stop.current?.getRootNode() as Document | ShadowRoot | undefined
-    const focused = root?.activeElement
-    if (view.active && !showSend && focused === send.current) stop.current?.focus()
-    if (!view.active && focused === stop.current) send.current?.focus()
+    if (view.active && !showSend && had.current && had.current === send.current) stop.current?.focus()
+    if (!view.active && had.current && had.current === stop.current) send.current?.focus()
   }, [view.active, showSend])
 
   const keys = (e: KeyboardEvent<HTMLTextAreaElement>) => {
@@ -59,6 +67,7 @@ export function Composer({ controller, view, placeholder, input, maxLength }: Pr
         stopping={!!view.stopping}
         label="Stop the answer"
         onStop={() => void controller.stop()}
+        {...track}
       />
       <button
         ref={send}
@@ -67,6 +76,7 @@ export function Composer({ controller, view, placeholder, input, maxLength }: Pr
         aria-label="Send"
         aria-disabled={!view.draft.trim() || undefined}
         hidden={!showSend}
+        {...track}
       >
         <SendIcon />
       </button>

@@ -1,4 +1,4 @@
-import type { Ref } from 'react'
+import type { FocusEventHandler, Ref } from 'react'
 import { StopIcon, StoppingIcon } from './icons.tsx'
 
 interface Props {
@@ -10,10 +10,12 @@ interface Props {
   compact?: boolean
   hidden?: boolean
   ref?: Ref<HTMLButtonElement>
+  onFocus?: FocusEventHandler<HTMLButtonElement>
+  onBlur?: FocusEventHandler<HTMLButtonElement>
 }
 
 /** Stop, the same control everywhere. It asks nothing, and never submits a form. */
-export function StopButton({ stopping, onStop, label = 'Stop', compact = false, hidden, ref }: Props) {
+export function StopButton({ stopping, onStop, label = 'Stop', compact = false, hidden, ref, onFocus, onBlur }: Props) {
   return (
     <button
       ref={ref}
@@ -25,6 +27,8 @@ export function StopButton({ stopping, onStop, label = 'Stop', compact = false, 
       aria-disabled={stopping || undefined}
       title={compact ? (stopping ? 'Stopping…' : label) : undefined}
       hidden={hidden}
+      onFocus={onFocus}
+      onBlur={onBlur}
       onClick={() => {
         if (!stopping) onStop()
       }}

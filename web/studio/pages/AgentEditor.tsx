@@ -429,14 +429,18 @@ function Playground({ agent, save, valid }: { agent: Agent; save: () => Promise<
   const controller = useMemo(
     () =>
       new ChatController({
-        door: studioDoor(agent.id, canSave ? { draft: true } : {}, async () => {
-          if (!canSave) return
-          try {
-            await save()
-          } catch (e) {
-            throw new Error(`The draft could not be saved: ${explain(e)}`)
-          }
-        }),
+        door: studioDoor(
+          agent.id,
+          () => (canSave ? { draft: true } : {}),
+          async () => {
+            if (!canSave) return
+            try {
+              await save()
+            } catch (e) {
+              throw new Error(`The draft could not be saved: ${explain(e)}`)
+            }
+          },
+        ),
       }),
     [agent.id, round, save, canSave],
   )

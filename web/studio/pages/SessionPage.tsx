@@ -2,7 +2,7 @@
 import '../../shared/markdown-install.ts'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useMemo, useState } from 'react'
+import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { Chat, useChat } from '../../shared/chat/Chat.tsx'
 import { Place } from '../../shared/chat/context.ts'
 import { ChatController } from '../../shared/chat/controller.ts'
@@ -10,14 +10,12 @@ import { doorWord } from '../../shared/chat/words.ts'
 import type { Chat as State } from '../../shared/reducer.ts'
 import { whenIdle } from '../../shared/ui/idle.ts'
 import { StopButton } from '../../shared/ui/StopButton.tsx'
-import { api, must, type Schemas } from '../api.ts'
+import { api, must } from '../api.ts'
 import { type SendOptions, studioDoor, useNames, usePlaceFor } from '../doors.ts'
 import { useMay } from '../me.ts'
-import { Ago, Button, Chip, Confirm, Empty, Failure, Id, LastEnd, Skeleton, StateChip } from '../ui.tsx'
+import { Ago, Button, Confirm, Failure, Id, LastEnd, Skeleton, StateChip } from '../ui.tsx'
 import { RunInspector } from './RunInspector.tsx'
 import { Timeline } from './Timeline.tsx'
-
-type Session = Schemas['Session']
 
 // Colours for code come after the page.
 whenIdle(() => void import('../../shared/highlight.ts'))
@@ -32,95 +30,10 @@ export function principals(chat: State): string[] {
   ])
 }
 
-export function NewChat() {
-  const { agentId } = useParams({ from: '/shell/agents/$agentId/chat' })
-  const navigate = useNavigate()
-  const query = useQuery({
-    queryKey: ['agent', agentId],
-    queryFn: () => must(api.GET('/agents/{agentId}', { params: { path: { agentId } } })),
-  })
-  const may = useMay()
-  if (query.isError)
-    return (
-      <Whole>
-        <Failure error={query.error} retry={() => void query.refetch()} />
-      </Whole>
-    )
-  if (!query.data)
-    return (
-      <Whole>
-        <Skeleton />
-      </Whole>
-    )
-  const draft = query.data.publishedVersion === null
-  if (!may('agent.run'))
-    return (
-      <Whole>
-        <Empty title="You may read sessions here, and not begin one" />
-      </Whole>
-    )
-  return (
-    <Begin
-      key={agentId}
-      agent={query.data}
-      options={draft ? { draft: true } : {}}
-      onCreated={(sessionId) =>
-        void navigate({ to: '/agents/$agentId/sessions/$sessionId', params: { agentId, sessionId }, replace: true })
-      }
-    />
-  )
-}
-
 function Whole({ children }: { children: ReactNode }) {
   return (
     <main className="page" id="main" tabIndex={-1}>
       <div className="page-in">{children}</div>
-    </main>
-  )
-}
-
-// A controller that has created its session is handed to the page of that session,
-// so that what is on its way, and a Stop of it, stay.
-let handed: { sessionId: string; controller: ChatController } | undefined
-
-function Begin({
-  agent,
-  options,
-  onCreated,
-}: {
-  agent: Schemas['Agent']
-  options: SendOptions
-  onCreated: (id: string) => void
-}) {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: one for this page
-  const controller = useMemo(() => {
-    const c: ChatController = new ChatController({
-      door: studioDoor(agent.id, options),
-      onCreated: (id) => {
-        handed = { sessionId: id, controller: c }
-        onCreated(id)
-      },
-    })
-    return c
-  }, [])
-  const place = usePlaceFor(useNames([]))
-  return (
-    <main className="page-full !p-0" id="main" tabIndex={-1}>
-      <header className="page-head bar">
-        <h1 className="!text-[16px]">{agent.name || agent.id}</h1>
-        <Chip>{agent.publishedVersion === null ? 'Draft' : `v${agent.publishedVersion}`}</Chip>
-      </header>
-      <div className="min-h-0 flex-1">
-        <Place value={place}>
-          <Chat
-            controller={controller}
-            placeholder={`Message ${agent.name || agent.id}`}
-            label={`Chat with ${agent.name || agent.id}`}
-            focused
-            empty={<Welcome name={agent.name || agent.id} />}
-          />
-        </Place>
-      </div>
     </main>
   )
 }
@@ -153,59 +66,72 @@ export function FindSession() {
   return <Whole>{query.isError ? <Failure error={query.error} /> : <Skeleton />}</Whole>
 }
 
-export function SessionPage() {
-  const { agentId, sessionId } = useParams({ from: '/shell/agents/$agentId/sessions/$sessionId' })
-  const query = useQuery({
-    queryKey: ['session', sessionId],
-    queryFn: () =>
-      must(api.GET('/agents/{agentId}/sessions/{sessionId}', { params: { path: { agentId, sessionId } } })),
-  })
-  return <Open key={sessionId} agentId={agentId} sessionId={sessionId} session={query.data} error={query.error} />
+// A new chat becomes a session with its first message. The page stays the same
+// then, with its focus, its draft and what is on its way: only the address changes.
+function useController(agentId: string, sessionId: string | undefined, options: () => SendOptions): ChatController {
+  const navigate = useNavigate()
+  const held = useRef<{ agentId: string; controller: ChatController }>(undefined)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another one for another session alone
+  const controller = useMemo(() => {
+    const h = held.current
+    if (h && h.agentId === agentId && sessionId && h.controller.snapshot().sessionId === sessionId) return h.controller
+    const made = new ChatController({
+      door: studioDoor(agentId, options),
+      sessionId,
+      onCreated: (id) => {
+        if (held.current?.controller !== made) return
+        void navigate({ to: '/agents/$agentId/sessions/$sessionId', params: { agentId, sessionId: id }, replace: true })
+      },
+    })
+    held.current = { agentId, controller: made }
+    return made
+  }, [agentId, sessionId])
+  useEffect(() => {
+    void controller.open()
+    return () => controller.close()
+  }, [controller])
+  return controller
 }
 
-interface OpenProps {
-  agentId: string
-  sessionId: string
-  session?: Session
-  error: unknown
-}
-
-function Open({ agentId, sessionId, session, error }: OpenProps) {
-  const { view: side } = useSearch({ from: '/shell/agents/$agentId/sessions/$sessionId' })
+/** The chat with an agent, new or going on. */
+export function ChatPage() {
+  const { agentId = '', sessionId } = useParams({ strict: false })
+  const { view: side } = useSearch({ strict: false })
   const navigate = useNavigate()
   const queries = useQueryClient()
   const may = useMay()
   const [run, setRun] = useState<string>()
   const [deleting, setDeleting] = useState(false)
-
-  const given = useMemo(() => {
-    const mine = handed?.sessionId === sessionId ? handed.controller : undefined
-    return mine
-  }, [sessionId])
-  const controller = useMemo(
-    () => given ?? new ChatController({ door: studioDoor(agentId), sessionId }),
-    [given, agentId, sessionId],
-  )
-  useEffect(() => {
-    if (controller === given) {
-      handed = undefined
-      controller.resume()
-    } else {
-      void controller.open()
-    }
-    return () => controller.close()
-  }, [controller, given])
+  const agent = useQuery({
+    queryKey: ['agent', agentId],
+    queryFn: () => must(api.GET('/agents/{agentId}', { params: { path: { agentId } } })),
+    enabled: may('agent.view'),
+  })
+  const query = useQuery({
+    queryKey: ['session', sessionId],
+    queryFn: () =>
+      must(
+        api.GET('/agents/{agentId}/sessions/{sessionId}', {
+          params: { path: { agentId, sessionId: sessionId ?? '' } },
+        }),
+      ),
+    enabled: sessionId !== undefined,
+  })
+  // An agent that was never published is talked to as it is in the editor.
+  const draft = useRef(false)
+  draft.current = agent.data?.publishedVersion === null
+  const controller = useController(agentId, sessionId, () => (draft.current ? { draft: true } : {}))
 
   const view = useChat(controller)
   const place = usePlaceFor(useNames(principals(view.chat)))
   const ended = view.chat.turns.filter((t) => t.phase === 'ended').length
   // biome-ignore lint/correctness/useExhaustiveDependencies: an end changes what the lists say
   useEffect(() => {
-    void queries.invalidateQueries({ queryKey: ['session', sessionId] })
+    if (sessionId) void queries.invalidateQueries({ queryKey: ['session', sessionId] })
   }, [ended, queries, sessionId])
 
-  const title = session?.title || session?.preview || 'Session'
-  const mayAct = session?.mayAct ?? given !== undefined
+  const session = query.data
+  const name = agent.data?.name || agentId
   const phase = view.stopping
     ? 'stopping'
     : view.turn?.phase === 'waiting'
@@ -213,21 +139,29 @@ function Open({ agentId, sessionId, session, error }: OpenProps) {
       : view.active
         ? 'running'
         : 'idle'
-  const showTimeline = side === 'timeline'
-  const toggle = () =>
-    void navigate({
-      to: '/agents/$agentId/sessions/$sessionId',
-      params: { agentId, sessionId },
-      search: { view: showTimeline ? undefined : 'timeline' },
-      replace: true,
-    })
+  const mine = session ? session.mayAct : may('agent.run') && !query.isError
+  const showTimeline = sessionId !== undefined && side === 'timeline'
+  const toggle = () => {
+    if (!sessionId) return
+    const search = { view: showTimeline ? undefined : 'timeline' }
+    void navigate({ to: '/agents/$agentId/sessions/$sessionId', params: { agentId, sessionId }, search, replace: true })
+  }
 
+  if (!sessionId && agent.isError) {
+    return (
+      <Whole>
+        <Failure error={agent.error} retry={() => void agent.refetch()} />
+      </Whole>
+    )
+  }
   return (
     <main className="page-full !p-0" id="main" tabIndex={-1}>
       <header className="page-head bar">
         <div className="min-w-0">
-          <h1 className="truncate !text-[16px] !leading-6">{title}</h1>
-          <p className="flex flex-wrap items-center gap-x-2 text-[12.5px] text-ink-3">
+          <h1 className="truncate !text-[16px] !leading-6">
+            {sessionId ? session?.title || session?.preview || 'Session' : name}
+          </h1>
+          <p className="flex min-h-5 flex-wrap items-center gap-x-2 text-[12.5px] text-ink-3">
             <Link className="hover:underline" to="/agents/$agentId" params={{ agentId }}>
               {agentId}
             </Link>
@@ -241,52 +175,60 @@ function Open({ agentId, sessionId, session, error }: OpenProps) {
                 <Ago at={session.createdAt} />
               </>
             )}
-            <Id id={sessionId} />
+            {sessionId ? (
+              <Id id={sessionId} />
+            ) : (
+              <span>· {draft.current ? 'draft' : `v${agent.data?.publishedVersion ?? ''}`}</span>
+            )}
           </p>
         </div>
-        <div className="actions">
-          {phase === 'idle' && session ? (
-            <LastEnd status={session.lastStatus} reason={session.lastStopReason} />
-          ) : (
-            <StateChip state={phase} />
-          )}
-          {!mayAct && view.active && may('agent.session_manage_others') && (
-            <StopButton stopping={!!view.stopping} onStop={() => void controller.stop()} />
-          )}
-          <Button onClick={toggle} aria-pressed={showTimeline}>
-            {showTimeline ? 'Hide timeline' : 'Timeline'}
-          </Button>
-          {mayAct && !view.active && (
-            <Button quiet onClick={() => setDeleting(true)}>
-              Delete
+        {sessionId && (
+          <div className="actions">
+            {phase === 'idle' && session ? (
+              <LastEnd status={session.lastStatus} reason={session.lastStopReason} />
+            ) : (
+              <StateChip state={phase} />
+            )}
+            {session?.mayAct === false && view.active && may('agent.session_manage_others') && (
+              <StopButton stopping={!!view.stopping} onStop={() => void controller.stop()} />
+            )}
+            <Button onClick={toggle} aria-pressed={showTimeline}>
+              {showTimeline ? 'Hide timeline' : 'Timeline'}
             </Button>
-          )}
-        </div>
+            {mine && !view.active && (
+              <Button quiet onClick={() => setDeleting(true)}>
+                Delete
+              </Button>
+            )}
+          </div>
+        )}
       </header>
-      {error !== null && error !== undefined && !session && (
+      {query.isError && !session && (
         <div className="px-8 pt-4">
-          <Failure error={error} />
+          <Failure error={query.error} />
         </div>
       )}
-      <div className={showTimeline ? 'split !m-0 border-t-0' : 'min-h-0 flex-1'}>
+      <div className={showTimeline ? 'split !m-0 border-t-0' : 'chat-alone'}>
         {showTimeline && (
           <div className="!p-0">
             <Timeline events={controller.events()} chat={view.chat} onRun={setRun} />
           </div>
         )}
-        <div className="h-full min-h-0">
+        <div className="h-full min-h-0" key="chat">
           <Place value={place}>
             <Chat
               controller={controller}
-              placeholder={`Message ${agentId}`}
-              mayAct={mayAct}
-              label={`Chat with ${agentId}`}
+              placeholder={`Message ${name}`}
+              mayAct={mine}
+              label={`Chat with ${name}`}
+              focused={!sessionId}
+              empty={sessionId ? undefined : <Welcome name={name} />}
             />
           </Place>
         </div>
       </div>
       {run && <RunInspector runId={run} onClose={() => setRun(undefined)} />}
-      {deleting && (
+      {deleting && sessionId && (
         <Confirm
           title="Delete this session?"
           verb="Delete session"
