@@ -67,9 +67,11 @@ export class Belay {
       if (child.exitCode !== null || i > 600) throw new Error(`belay did not start:\n${said}`)
       await new Promise((r) => setTimeout(r, 100))
     }
-    const hint = (await (await fetch(`${this.url}/api/auth/hint`)).json()) as { email: string; password: string }
-    this.email = hint.email
-    this.password = hint.password
+    const hint = await fetch(`${this.url}/api/auth/hint`)
+    if (!hint.ok) return
+    const { email, password } = (await hint.json()) as { email: string; password: string }
+    this.email = email
+    this.password = password
   }
 
   async stop(signal: NodeJS.Signals = 'SIGTERM') {

@@ -44,7 +44,7 @@ export function AgentEditor() {
 /** What the server says of a draft, asked a moment after the last key. */
 function useValidation(agentId: string | undefined, draft: { name: string; config: Doc }, wanted: boolean) {
   const [said, setSaid] = useState<Schemas['Validation']>()
-  const text = JSON.stringify(draft)
+  const text = JSON.stringify({ name: draft.name, config: draft.config })
   useEffect(() => {
     if (!wanted) return
     const abort = new AbortController()
@@ -481,5 +481,3 @@ function Playground({ agent, save, valid }: { agent: Agent; save: () => Promise<
     </section>
   )
 }
-
-export { useValidation }
