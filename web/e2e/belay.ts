@@ -159,7 +159,8 @@ export const test = base.extend<{ context: BrowserContext }, Fixtures>({
     const wrong: string[] = []
     page.on('pageerror', (e) => wrong.push(String(e)))
     page.on('console', (m) => {
-      if (m.type() === 'error' && !/Failed to load resource|ERR_/.test(m.text())) wrong.push(m.text())
+      if (m.type() === 'error' && !/Failed to load resource|ERR_|blocked by CORS policy/.test(m.text()))
+        wrong.push(m.text())
     })
     await use(page)
     expect(wrong, 'errors of the page').toEqual([])

@@ -62,6 +62,7 @@ test('closing the page does not stop the turn', async ({ page, context }) => {
   await page.close()
   const again = await context.newPage()
   await again.goto(url)
+  await expect(answer(again)).toBeVisible()
   await expect(again.getByRole('button', { name: 'Send' })).toBeVisible({ timeout: 30_000 })
   await expect(again.getByText('Stopped before it finished')).toHaveCount(0)
   expect((await answerText(again)).length).toBeGreaterThan(150)
@@ -83,6 +84,8 @@ test('a question is open: Stop says what to do and goes to the card; a new messa
   await say(page, 'Never mind')
   await expect(answer(page)).toContainText('Never mind')
   await expect(page.getByRole('button', { name: 'Bowline' })).toHaveCount(0)
+  await expect(page.getByRole('button', { name: 'Send' })).toBeVisible()
+  await expect(stopButton(page)).toBeHidden()
   await say(page, question)
   await page.getByRole('button', { name: 'Clove hitch' }).click()
   await expect(answer(page)).toContainText('Clove hitch')
@@ -93,7 +96,7 @@ const hostile = `* { color: red !important; display: inline-block !important; fo
   :root { --ink: red; --surface: red; --accent: lime }`
 
 function host(belay: { url: string }, extra = '', policy?: string) {
-  const html = `<!doctype html><html lang="en"><title>A site</title><style>${extra}</style><h1>A site of somebody</h1><p>Its own words.</p>
+  const html = `<!doctype html><html lang="en"><title>A site</title>${extra && `<style>${extra}</style>`}<h1>A site of somebody</h1><p>Its own words.</p>
     <script src="${belay.url}/embed.js" data-portal="demo" async></script></html>`
   return { html, headers: policy ? { 'Content-Security-Policy': policy } : undefined }
 }

@@ -123,6 +123,7 @@ class BelayChat extends HTMLElement {
       this.style.setProperty('position', 'fixed', 'important')
       this.style.setProperty('inset', 'auto 0 0 auto', 'important')
       this.style.setProperty('z-index', '2147483000', 'important')
+      this.style.setProperty('overflow', 'visible', 'important')
     } else {
       this.style.setProperty('height', this.getAttribute('height') ?? '600px', 'important')
     }
@@ -134,6 +135,11 @@ class BelayChat extends HTMLElement {
     if (theme === 'light' || theme === 'dark') box.dataset.theme = theme
     shadow.append(box)
     this.root = createRoot(box)
+    // The top layer: what the page does to its body, fading or turning it, stays there.
+    if (floating && typeof this.showPopover === 'function') {
+      this.popover = 'manual'
+      this.showPopover()
+    }
     this.root.render(<Embed slug={slug} token={this.getAttribute('token') ?? undefined} floating={floating} />)
   }
 

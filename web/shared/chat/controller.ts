@@ -9,6 +9,8 @@ export interface Page {
   events: Event[]
   nextBefore: number | null
   followAfter: number
+  /** There are events, and all of them come by the follow. */
+  toCome?: boolean
 }
 
 export interface Decision {
@@ -122,7 +124,8 @@ export class ChatController {
       if (this.closed) return
       this.log = page.events
       this.nextBefore = page.nextBefore
-      this.set({ status: 'ready', chat: reduce(emptyChat, page.events), hasOlder: page.nextBefore !== null })
+      const chat = reduce(emptyChat, page.events)
+      this.set({ status: page.toCome ? 'loading' : 'ready', chat, hasOlder: page.nextBefore !== null })
       this.follow(id, page.followAfter)
     } catch (e) {
       this.set({ status: 'failed', error: explain(e) })
@@ -318,7 +321,7 @@ export class ChatController {
     for (const e of events) {
       if (e.type === 'turn.ended') this.log = this.log.filter((x) => x.run_id !== e.run_id || !isDelta(x))
     }
-    this.set({ chat: reduce(this.view.chat, events) })
+    this.set({ status: 'ready', chat: reduce(this.view.chat, events) })
   }
 
   private set(change: Partial<ChatView>) {

@@ -59,7 +59,7 @@ export class PortalClient {
       // The events themselves come by the stream, from the first one.
       page: async (id) => {
         await this.call<Conversation>('GET', at(id))
-        return { events: [], nextBefore: null, followAfter: 0 }
+        return { events: [], nextBefore: null, followAfter: 0, toCome: true }
       },
       begin: async (content) => {
         const s = await this.call<Schemas['Sent']>('POST', '/conversations', { content })
