@@ -607,6 +607,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runs/{runId}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                runId: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send the newest event of a run's callback again
+         * @description 409 `agent_run_no_callback` where there is none, or nothing to tell yet.
+         */
+        post: operations["redeliverRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/actions": {
         parameters: {
             query?: never;
@@ -823,7 +845,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a model
-         * @description 409 `in_use` while an agent's draft or published version names it. Deleting one that is not there is no error.
+         * @description 409 `model_in_use` while an agent's draft or published version names it. Deleting one that is not there is no error.
          */
         delete: operations["deleteModel"];
         options?: never;
@@ -841,7 +863,10 @@ export interface paths {
         /** List the project's shared tools, by key */
         get: operations["listTools"];
         put?: never;
-        /** Add a shared tool */
+        /**
+         * Add a shared tool
+         * @description It is opened first, as a turn would; 400 says what is wrong with it.
+         */
         post: operations["createTool"];
         delete?: never;
         options?: never;
@@ -860,14 +885,36 @@ export interface paths {
         };
         /** Read a shared tool */
         get: operations["getTool"];
-        /** Change a shared tool */
+        /**
+         * Change a shared tool
+         * @description It is opened first, as with the making of one. 409 `changed` where somebody else was faster.
+         */
         put: operations["replaceTool"];
         post?: never;
         /**
          * Delete a shared tool
-         * @description 409 `in_use` while an agent's draft or published version needs it. Deleting one that is not there is no error.
+         * @description 409 `tool_in_use` while an agent or another tool needs it. Deleting one that is not there is no error.
          */
         delete: operations["deleteTool"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tools/{toolKey}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                toolKey: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Open a shared tool, to see what it offers */
+        post: operations["checkTool"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -899,6 +946,23 @@ export interface paths {
         };
         /** How turns ended, by day */
         get: operations["getOutcomes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read who did what, newest first */
+        get: operations["listAudit"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1310,6 +1374,18 @@ export interface components {
             startedAt: string | null;
             /** Format: date-time */
             endedAt: string | null;
+            /** @description Of a background run; null for none. */
+            callback: components["schemas"]["RunCallback"] | null;
+        };
+        RunCallback: {
+            url: string;
+            /**
+             * @description Of the newest event that is told.
+             * @enum {string}
+             */
+            status: "pending" | "delivered" | "dead";
+            attempts: number;
+            signed: boolean;
         };
         RunError: {
             code: string;
@@ -1403,6 +1479,11 @@ export interface components {
             owner: components["schemas"]["Actor"];
             /** Format: date-time */
             createdAt: string;
+            /**
+             * Format: date-time
+             * @description Nobody can decide it from then on; null: never.
+             */
+            expiresAt: string | null;
         };
         ActionList: {
             data: components["schemas"]["Action"][];
@@ -1532,6 +1613,9 @@ export interface components {
             functions: components["schemas"]["Function"][];
             /** @description The operator allows MCP servers that are commands. */
             mcpCommands: boolean;
+        };
+        ToolOffer: {
+            data: components["schemas"]["Function"][];
         };
         Function: {
             name: string;
@@ -1721,6 +1805,30 @@ export interface components {
             /** @description The caller may stop it. */
             mayAct: boolean;
         };
+        /** @enum {string} */
+        AuditAction: "turn.stopped" | "action.decided" | "agent.published" | "token.created" | "token.revoked" | "callback.redelivered";
+        AuditEntry: {
+            id: string;
+            /** Format: date-time */
+            at: string;
+            action: components["schemas"]["AuditAction"];
+            by: components["schemas"]["Actor"];
+            door: string;
+            /** @description Name of the node that took the request. */
+            node: string;
+            /** @description Where the caller was on the network. */
+            address: string | null;
+            sessionId: string | null;
+            runId: string | null;
+            /** @description Id of the action or token, key of the agent. */
+            subject: string | null;
+            /** @description The decision, the version, the name of the token. */
+            detail: string | null;
+        };
+        AuditList: {
+            data: components["schemas"]["AuditEntry"][];
+            nextCursor: string | null;
+        };
         StopLatency: {
             /** Format: date-time */
             from: string;
@@ -1782,6 +1890,7 @@ export interface components {
              */
             seq: number;
             type: string;
+            /** @description Empty: see Message. */
             run_id: string;
             /** Format: date-time */
             created_at: string;
@@ -1907,7 +2016,7 @@ export interface components {
             data?: {
                 index: number;
                 /** @enum {string} */
-                role: "user" | "assistant";
+                role: "system" | "user" | "assistant";
                 content: string;
                 reasoning?: string;
                 calls?: components["schemas"]["Call"][];
@@ -2103,9 +2212,18 @@ export interface components {
             sync_timeout_seconds?: number;
             /** @description Default true. */
             background_enabled?: boolean;
+            /** @description How long a background run may work, and be queued at a time. Default 15. While it waits for a person the clock stands still. */
             background_max_duration_minutes?: number;
-            /** @enum {string} */
+            /**
+             * @description What a request without background gets. Default sync.
+             * @enum {string}
+             */
             default_mode?: "sync" | "background";
+            /**
+             * @description How long an approval or a question stays open. The model is then told that nobody
+             *     decided in time, and the turn goes on. Default 0: for ever.
+             */
+            action_expiry_seconds?: number;
             callback_url?: string;
             /** @description Never returned. */
             callback_secret?: string;
@@ -2119,6 +2237,13 @@ export interface components {
             top_p?: number;
             max_output_tokens?: number;
             tools?: components["schemas"]["ToolRef"][];
+            /**
+             * @description By the name of a tool, whether a person must approve each call of it. It goes before
+             *     the `approval` of the tool's source.
+             */
+            approvals?: {
+                [key: string]: "always" | "never";
+            };
             limits?: components["schemas"]["Limits"];
             execution?: components["schemas"]["Execution"];
         };
@@ -2202,6 +2327,8 @@ export interface components {
         UserId: string;
         /** @description Wait up to so many milliseconds for the end. In the body it is the same. */
         WaitMs: number;
+        /** @description true: store it without opening it, for a server that is not there yet. */
+        Unchecked: boolean;
         Limit: number;
         /** @description `nextCursor` of the page before. */
         Cursor: string;
@@ -3007,6 +3134,29 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    redeliverRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                runId: components["parameters"]["RunId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The turn; its callback is pending. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDetail"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     listActions: {
         parameters: {
             query?: {
@@ -3414,7 +3564,10 @@ export interface operations {
     };
     createTool: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description true: store it without opening it, for a server that is not there yet. */
+                unchecked?: components["parameters"]["Unchecked"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3462,7 +3615,10 @@ export interface operations {
     };
     replaceTool: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description true: store it without opening it, for a server that is not there yet. */
+                unchecked?: components["parameters"]["Unchecked"];
+            };
             header?: never;
             path: {
                 toolKey: string;
@@ -3504,6 +3660,29 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    checkTool: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                toolKey: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What a model would be offered. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolOffer"];
+                };
             };
             default: components["responses"]["Refused"];
         };
@@ -3560,6 +3739,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OutcomeList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listAudit: {
+        parameters: {
+            query?: {
+                action?: components["schemas"]["AuditAction"];
+                /** @description A principal's id. */
+                by?: string;
+                sessionId?: string;
+                runId?: string;
+                limit?: components["parameters"]["Limit"];
+                /** @description `nextCursor` of the page before. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditList"];
                 };
             };
             default: components["responses"]["Refused"];
