@@ -10,6 +10,7 @@ import {
   KeyRound,
   Layers,
   MessagesSquare,
+  ScrollText,
   Timer,
   Users,
 } from 'lucide-react'
@@ -83,6 +84,9 @@ function Side({ me }: { me: Me }) {
         <Item to="/usage" needs="usage.view" icon={<ChartColumn size={16} />}>
           Usage
         </Item>
+        <Item to="/audit" needs="operations.view" icon={<ScrollText size={16} />}>
+          Audit
+        </Item>
         <div className="nav-group">Set up</div>
         <Item to="/models" needs="agent.view" icon={<Layers size={16} />}>
           Models and tools
@@ -106,6 +110,7 @@ type Place =
   | '/approvals'
   | '/operations'
   | '/usage'
+  | '/audit'
   | '/models'
   | '/tokens'
   | '/members'

@@ -145,6 +145,13 @@ const usage = createRoute({
   component: lazyRouteComponent(() => import('./pages/Usage.tsx'), 'UsagePage'),
 })
 
+const audit = createRoute({
+  getParentRoute: () => shell,
+  path: '/audit',
+  validateSearch: (s: Record<string, unknown>): { action?: string } => ({ action: text(s.action) }),
+  component: lazyRouteComponent(() => import('./pages/Audit.tsx'), 'Audit'),
+})
+
 const models = createRoute({
   getParentRoute: () => shell,
   path: '/models',
@@ -173,7 +180,7 @@ const tree = root.addChildren([
   signIn,
   shell.addChildren([
     ...[home, agents, newAgent, agentRoute, chat.addChildren([newChat, session]), openRun, sessions],
-    ...[runs, approvals, operations, usage, models, tokens, members, account],
+    ...[runs, approvals, operations, usage, audit, models, tokens, members, account],
   ]),
 ])
 

@@ -68,6 +68,8 @@ interface Draft {
   name: string
   status: Agent['status']
   config: Doc
+  /** A new one; undefined keeps what is stored. */
+  callbackSecret?: string
 }
 
 function draftOf(a: Agent): Draft {
@@ -105,6 +107,7 @@ function Editor({ agent }: { agent: Agent }) {
             name: draft.name,
             status: draft.status,
             config: draft.config as unknown as Config,
+            callbackSecret: draft.callbackSecret,
             expectedUpdatedAt: agent.updatedAt,
           },
         }),
@@ -215,6 +218,7 @@ function Editor({ agent }: { agent: Agent }) {
           <div id="agent-tab" role="tabpanel" aria-labelledby={`tab-${tab}`}>
             {tab === 'draft' && (
               <Configuration
+                hasSecret={agent.hasCallbackSecret}
                 draft={draft}
                 onChange={setDraft}
                 faults={faults}
@@ -263,6 +267,7 @@ function SaveFailure({ error, reload }: { error: unknown; reload: () => void }) 
 }
 
 interface ConfigurationProps {
+  hasSecret: boolean
   agentId: string
   draft: Draft
   onChange: (d: Draft) => void
@@ -272,7 +277,16 @@ interface ConfigurationProps {
   onDelete: () => void
 }
 
-function Configuration({ agentId, draft, onChange, faults, warnings, disabled, onDelete }: ConfigurationProps) {
+function Configuration({
+  agentId,
+  draft,
+  onChange,
+  faults,
+  warnings,
+  disabled,
+  onDelete,
+  hasSecret,
+}: ConfigurationProps) {
   const models = useQuery({ queryKey: ['models'], queryFn: () => must(api.GET('/models')) })
   const agents = useQuery(agentsQuery)
   const names: Options = (models.data?.data ?? []).map((m) => [m.key, m.key])
@@ -318,6 +332,27 @@ function Configuration({ agentId, draft, onChange, faults, warnings, disabled, o
       <Fields specs={limitSpecs} {...shared} />
       <h2 className="section-title">Runs</h2>
       <Fields specs={executionSpecs} {...shared} />
+      <div className="mt-4">
+        <Fields
+          specs={[
+            {
+              path: 'callbackSecret',
+              label: 'Callback secret',
+              kind: 'secret',
+              hint: hasSecret
+                ? 'One is stored; leave this empty to keep it'
+                : 'Signs callbacks; kept encrypted, never shown',
+            },
+          ]}
+          doc={{ callbackSecret: draft.callbackSecret }}
+          onChange={(d) =>
+            onChange({ ...draft, callbackSecret: typeof d.callbackSecret === 'string' ? d.callbackSecret : undefined })
+          }
+          prefix=""
+          faults={faults}
+          disabled={disabled}
+        />
+      </div>
       {!disabled && (
         <div className="mt-8 border-t border-line pt-4">
           <Button quiet onClick={onDelete}>

@@ -140,6 +140,11 @@ function Open({ actions }: { actions: Action[] }) {
               <span>for {a.owner.name}</span>
               <span>·</span>
               <Ago at={a.createdAt} />
+              {a.expiresAt && (
+                <span>
+                  · expires <Ago at={a.expiresAt} />
+                </span>
+              )}
             </p>
             <Place value={{ ...place, mayApprove: a.mayDecide, mayAnswer: a.mayDecide }}>
               <ActionCard action={item(a)} onDecide={decide} />

@@ -8,7 +8,7 @@ import { api, must, type Schemas } from '../api.ts'
 import { dollars, number } from '../format.ts'
 import { useMay } from '../me.ts'
 import { StopTurn } from '../StopTurn.tsx'
-import { Ago, Button, Dialog, Empty, Id, Loaded, More, Page, StateChip } from '../ui.tsx'
+import { Ago, Button, Dialog, Empty, Id, Loaded, More, Page, StateChip, useToast } from '../ui.tsx'
 import { agentsQuery } from './Agents.tsx'
 import { RunInspector, StopLine } from './RunInspector.tsx'
 import { Choice } from './Sessions.tsx'
@@ -136,6 +136,7 @@ export function Runs() {
                   <th>State</th>
                   <th>Started by</th>
                   <th>Asked for</th>
+                  <th>Callback</th>
                   <th className="num">Took</th>
                   <th className="num">Output</th>
                   <th className="num">Cost</th>
@@ -185,6 +186,7 @@ export function Runs() {
                     <td className="tight">
                       <Ago at={r.createdAt} />
                     </td>
+                    <td className="tight">{r.callback ? <CallbackState run={r} /> : '–'}</td>
                     <td className="num">
                       {r.startedAt && r.endedAt ? duration(Date.parse(r.endedAt) - Date.parse(r.startedAt)) : '–'}
                     </td>
@@ -219,6 +221,40 @@ export function Runs() {
         />
       )}
     </Page>
+  )
+}
+
+const callbackWords = { pending: 'On its way', delivered: 'Delivered', dead: 'Given up' }
+
+function CallbackState({ run }: { run: Run }) {
+  const queries = useQueryClient()
+  const toast = useToast()
+  const c = run.callback
+  if (!c) return null
+  const again = async () => {
+    try {
+      await must(api.POST('/runs/{runId}/redeliver', { params: { path: { runId: run.id } } }))
+      toast('The callback is sent again')
+    } catch (e) {
+      toast(explain(e))
+    }
+    await queries.invalidateQueries({ queryKey: ['runs'] })
+  }
+  return (
+    <span
+      className="inline-flex items-center gap-1"
+      title={`${c.url}, ${c.attempts} ${c.attempts === 1 ? 'attempt' : 'attempts'}`}
+    >
+      <StateChip
+        state={c.status === 'dead' ? 'failed' : c.status === 'pending' ? 'queued' : 'completed'}
+        word={callbackWords[c.status]}
+      />
+      {c.status !== 'pending' && run.mayAct && (
+        <Button quiet onClick={() => void again()}>
+          Send again<span className="bl-hidden"> the callback of run {run.id}</span>
+        </Button>
+      )}
+    </span>
   )
 }
 
