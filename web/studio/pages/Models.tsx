@@ -367,6 +367,7 @@ function ToolDialog({ tool, onClose, onSaved }: { tool?: Tool; onClose: () => vo
   const [key, setKey] = useState(tool?.key ?? '')
   const [config, setConfig] = useState<Doc>((tool?.config ?? { source: 'openapi' }) as unknown as Doc)
   const [secret, setSecret] = useState('')
+  const [unchecked, setUnchecked] = useState(false)
   const [error, setError] = useState<unknown>()
   const faults = faultsOf(error)
   const submit = async (e: FormEvent) => {
@@ -377,11 +378,17 @@ function ToolDialog({ tool, onClose, onSaved }: { tool?: Tool; onClose: () => vo
       if (tool)
         await must(
           api.PUT('/tools/{toolKey}', {
-            params: { path: { toolKey: tool.key } },
+            params: { path: { toolKey: tool.key }, query: { unchecked } },
             body: { config: c, secret: secret || undefined },
           }),
         )
-      else await must(api.POST('/tools', { body: { key, config: c, secret: secret || undefined } }))
+      else
+        await must(
+          api.POST('/tools', {
+            params: { query: { unchecked } },
+            body: { key, config: c, secret: secret || undefined },
+          }),
+        )
       await onSaved()
       onClose()
     } catch (e) {
@@ -410,6 +417,10 @@ function ToolDialog({ tool, onClose, onSaved }: { tool?: Tool; onClose: () => vo
           prefix="config"
           faults={faults}
         />
+        <label className="check">
+          <input type="checkbox" checked={unchecked} onChange={(e) => setUnchecked(e.target.checked)} />
+          Store it without opening it: its server is not there yet
+        </label>
         <Secret label="Secret" has={tool?.hasSecret ?? false} value={secret} onChange={setSecret} />
         <div className="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>
