@@ -75,7 +75,7 @@ test('a question is open: Stop says what to do and goes to the card; a new messa
 }) => {
   await page.goto(`${home.url}/p/demo`)
   await say(page, question)
-  await expect(page.getByText('Which knot?')).toBeVisible()
+  await expect(page.getByText('Which knot?', { exact: true })).toBeVisible()
   await look(page, 'portal-question')
   await stopButton(page).click()
   await expect(page.getByText('Answer the request above, or send a new message')).toBeVisible()

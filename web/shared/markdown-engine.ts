@@ -89,7 +89,7 @@ export function blocks(text: string): Token[] {
 
 /** The HTML of one block, safe to set. */
 export function blockHtml(block: Token): string {
-  return clean(marked.parser([block]))
+  return clean(marked.parser([block])).trimEnd()
 }
 
 /** A whole text as safe HTML. */

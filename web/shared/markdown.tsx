@@ -35,6 +35,22 @@ const Block = memo(
     a.token.raw === b.token.raw && a.token.type === b.token.type && (a.engine === b.engine || a.token.type !== 'code'),
 )
 
+// Most of what streams is plain prose in one long paragraph: while it grows it is
+// drawn as text, which costs the same however long it is.
+const marks = /[\\`*_[\]<>&!~|#\n@]|:\/\/|www\./
+
+function isPlain(t: BlockToken): boolean {
+  return t.type === 'paragraph' && !marks.test(t.raw)
+}
+
+function Plain({ text }: { text: string }) {
+  return (
+    <div className="md-block">
+      <p>{text}</p>
+    </div>
+  )
+}
+
 // A text that grows is split again from its last two blocks on only: those
 // before them can't change any more.
 interface Split {
@@ -66,7 +82,12 @@ export function Markdown({ text, live = false }: { text: string; live?: boolean 
   if (!engine) return <div className="md md-plain">{text}</div>
   return (
     <div className="md">
-      {tokens.map((t, i) => (t.type === 'space' ? null : <Block key={i} token={t} engine={engine} />))}
+      {tokens.map((t, i) => {
+        if (t.type === 'space') return null
+        const growing = live && i === tokens.length - 1
+        if (growing && isPlain(t)) return <Plain key={i} text={t.raw} />
+        return <Block key={i} token={t} engine={engine} />
+      })}
     </div>
   )
 }

@@ -79,6 +79,8 @@ export class ChatController {
   private log: Event[] = []
   private queue: Event[] = []
   private flushing = false
+  // What the last frame took to draw, in milliseconds.
+  private cost = 0
   private release: (() => void) | undefined
   private nextBefore: number | null = null
   // A message on its way: run is known when the server has answered.
@@ -308,7 +310,9 @@ export class ChatController {
     if (this.flushing) return
     this.flushing = true
     const frame = this.options.frame ?? nextFrame
-    frame(() => this.flush())
+    // What is dear to draw is drawn less often, so that the page stays free for Stop.
+    if (this.cost > 8) setTimeout(() => frame(() => this.flush()), this.cost * 3)
+    else frame(() => this.flush())
   }
 
   private flush() {
@@ -321,7 +325,9 @@ export class ChatController {
     for (const e of events) {
       if (e.type === 'turn.ended') this.log = this.log.filter((x) => x.run_id !== e.run_id || !isDelta(x))
     }
+    const began = performance.now()
     this.set({ status: 'ready', chat: reduce(this.view.chat, events) })
+    this.cost = performance.now() - began
   }
 
   private set(change: Partial<ChatView>) {
