@@ -60,6 +60,7 @@ const pages: [name: string, path: string, ready: string][] = [
   ['operations', '/operations', 'How long stops took'],
   ['usage', '/usage', 'Cost by day'],
   ['audit', '/audit', 'Stopped a turn'],
+  ['portals', '/portals', 'Harbour office'],
   ['models', '/models', 'Shared tools'],
   ['tokens', '/tokens', 'dev'],
   ['members', '/members', 'Roles'],

@@ -163,6 +163,8 @@ test('from Live operations, and found there afterwards', async ({ page, belay })
   await expect(page.getByRole('button', { name: new RegExp(conversation) })).toHaveCount(1)
   await expect(page.getByText('Who stopped what')).toBeVisible()
   await page
+    .getByRole('row')
+    .filter({ hasText: 'Demo owner' })
     .getByRole('button', { name: /^Details/ })
     .first()
     .click()

@@ -6,6 +6,7 @@ import {
   Bot,
   ChartColumn,
   CircleUser,
+  Globe,
   Hand,
   KeyRound,
   Layers,
@@ -91,6 +92,9 @@ function Side({ me }: { me: Me }) {
         <Item to="/models" needs="agent.view" icon={<Layers size={16} />}>
           Models and tools
         </Item>
+        <Item to="/portals" needs="agent.view" icon={<Globe size={16} />}>
+          Portals
+        </Item>
         <Item to="/tokens" needs="token.manage" icon={<KeyRound size={16} />}>
           API tokens
         </Item>
@@ -112,6 +116,7 @@ type Place =
   | '/usage'
   | '/audit'
   | '/models'
+  | '/portals'
   | '/tokens'
   | '/members'
 

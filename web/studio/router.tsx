@@ -152,6 +152,12 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import('./pages/Audit.tsx'), 'Audit'),
 })
 
+const portals = createRoute({
+  getParentRoute: () => shell,
+  path: '/portals',
+  component: lazyRouteComponent(() => import('./pages/Portals.tsx'), 'Portals'),
+})
+
 const models = createRoute({
   getParentRoute: () => shell,
   path: '/models',
@@ -180,7 +186,7 @@ const tree = root.addChildren([
   signIn,
   shell.addChildren([
     ...[home, agents, newAgent, agentRoute, chat.addChildren([newChat, session]), openRun, sessions],
-    ...[runs, approvals, operations, usage, audit, models, tokens, members, account],
+    ...[runs, approvals, operations, usage, audit, portals, models, tokens, members, account],
   ]),
 ])
 

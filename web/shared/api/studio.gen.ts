@@ -920,6 +920,51 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/portals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the project's portals, by slug */
+        get: operations["listPortals"];
+        put?: never;
+        /**
+         * Show an agent to visitors
+         * @description 409 `already_exists` where the slug is taken, by another project too.
+         */
+        post: operations["createPortal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/portals/{slug}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                slug: string;
+            };
+            cookie?: never;
+        };
+        /** Read a portal */
+        get: operations["getPortal"];
+        /** Change a portal */
+        put: operations["replacePortal"];
+        post?: never;
+        /**
+         * Delete a portal
+         * @description Its visitors' conversations stay with the project. Deleting one that is not there is no error.
+         */
+        delete: operations["deletePortal"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/usage": {
         parameters: {
             query?: never;
@@ -1613,6 +1658,64 @@ export interface components {
             functions: components["schemas"]["Function"][];
             /** @description The operator allows MCP servers that are commands. */
             mcpCommands: boolean;
+        };
+        PortalConfig: {
+            /** @description As in the path; may be left out of a request. */
+            slug?: string;
+            /** @description Whose published version answers. */
+            agent: string;
+            /** @description Default the agent's name. */
+            title?: string;
+            welcome?: string;
+            /** @description Sites that may embed it, as https://example.com. */
+            origins?: string[];
+            /** @description Answers nobody, as if it were not there. */
+            paused?: boolean;
+            /**
+             * @description Visitors may come unnamed.
+             * @default true
+             */
+            anonymous: boolean;
+            /** @description Visitors may decide the approvals of their own conversations. */
+            approvals?: boolean;
+            /** @description Shows the agent to other agents at /a2a/{slug}/, without a token. */
+            a2a?: boolean;
+            limits?: {
+                /** @description 0: 8000 */
+                message_chars?: number;
+                /** @description 0: 20 */
+                visitor_per_minute?: number;
+                /** @description 0: 600 */
+                portal_per_minute?: number;
+                /** @description 0: no limit */
+                visitor_usd_per_day?: number;
+                /** @description 0: no limit */
+                portal_usd_per_day?: number;
+            };
+        };
+        Portal: {
+            slug: string;
+            config: components["schemas"]["PortalConfig"];
+            /** @description Sites can name their visitors. */
+            hasSecret: boolean;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        PortalList: {
+            data: components["schemas"]["Portal"][];
+        };
+        PortalCreate: {
+            slug: string;
+            config: components["schemas"]["PortalConfig"];
+            /** @description Signs the tokens by which a site names its visitors. */
+            secret?: string;
+        };
+        PortalReplace: {
+            config: components["schemas"]["PortalConfig"];
+            /** @description Left out: the stored one stays. */
+            secret?: string;
         };
         ToolOffer: {
             data: components["schemas"]["Function"][];
@@ -3683,6 +3786,123 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ToolOffer"];
                 };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listPortals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The portals. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PortalList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    createPortal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PortalCreate"];
+            };
+        };
+        responses: {
+            /** @description The portal. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Portal"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    getPortal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The portal. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Portal"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    replacePortal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PortalReplace"];
+            };
+        };
+        responses: {
+            /** @description The portal as it is now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Portal"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    deletePortal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is not there any more. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Refused"];
         };
