@@ -14,31 +14,39 @@ ARGS ?=
 TESTARGS ?=
 GOFILES = $$(git ls-files --cached --others --exclude-standard '*.go')
 
-.PHONY: help run build web test test-go test-web lint generate bench clean
+# What the user interface is made of and is newer than what was built of it.
+WEBSTALE = $$([ -f web/dist/index.html ] || echo all; find web api \( -name node_modules -o -name dist -o -name artifacts \) -prune -o -type f -newer web/dist/index.html -print 2>/dev/null)
+
+.PHONY: help run build web test test-go test-web test-ui lint generate bench clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name what; do printf '  make %-10s %s\n' "$$name" "$$what"; done
 
-run: build ## start Belay here: private Postgres, demo agent, a token; ARGS="--nodes 2"
+run: web build ## start Belay here: private Postgres, demo agent, a token; ARGS="--nodes 2"
 	@.ci/install run
 	@exec ./bin/belay dev $(ARGS)
 
-build: ## build bin/belay, with the user interface if it was built
+build: ## build bin/belay, with the user interface as it was built
 	@command -v $(GO) >/dev/null || { echo "Go is needed: see go.mod for the version" >&2; exit 1; }
 	@mkdir -p bin
 	$(GO) build -trimpath -o bin/belay ./cmd/belay
 
-web: ## build the user interface into web/dist
-	@if [ -f web/package.json ]; then .ci/install test && npm --prefix web run build; else echo "no user interface to build: no web/package.json"; fi
+web: ## build the user interface into web/dist, where something in it has changed
+	@if [ -n "$(WEBSTALE)" ]; then .ci/install web && npm --prefix web run --silent build && touch web/dist/index.html; fi
 
-test: test-go test-web ## install what the tests need and run them all; TESTARGS="-run Stop"
+test: test-go test-web test-ui ## install what the tests need and run them all; TESTARGS="-run Stop"
 
 test-go: web
 	@.ci/install test
 	$(GO) test -race -timeout 15m $(TESTARGS) ./...
 
-test-web: web
-	@if [ -f web/package.json ]; then npm --prefix web test; fi
+test-web: ## the user interface's own tests: types, style, units
+	@.ci/install web
+	npm --prefix web test
+
+test-ui: web build ## browsers on the real binary; screenshots in web/artifacts
+	@.ci/install ui
+	BELAY_BIN=$(CURDIR)/bin/belay npm --prefix web run --silent e2e
 
 lint: ## gofmt, vet, staticcheck and go fix; all must be silent
 	@out=$$(gofmt -l $(GOFILES)); [ -z "$$out" ] || { echo "gofmt would change:"; echo "$$out"; exit 1; }
@@ -48,6 +56,8 @@ lint: ## gofmt, vet, staticcheck and go fix; all must be silent
 
 generate: ## write the generated files anew
 	$(GO) generate ./...
+	@.ci/install web
+	npm --prefix web run --silent generate
 
 bench: build ## measure the promises: stop, start, load, tools and queue
 	@.ci/install run
