@@ -103,7 +103,7 @@ func (c *cluster) seed() {
 		if c.project, err = store.Project(c.t.Context(), "default"); err != nil {
 			return err
 		}
-		return applyDemo(c.t.Context(), store, c.project, c.model.URL+"/v1")
+		return applyDemo(c.t.Context(), store, c.project, c.model.URL+"/v1", "http://127.0.0.1:8090")
 	})
 }
 

@@ -85,12 +85,20 @@ func dev(ctx context.Context, o *devOptions, out io.Writer) (err error) {
 		return err
 	}
 	defer model.Close()
-	seeded, err := seed(ctx, &o.settings, model.url, dir, log)
+	shop, err := startSite(addrs[len(addrs)-1], log)
+	if err != nil {
+		return err
+	}
+	defer shop.stop()
+	seeded, err := seed(ctx, &o.settings, model.url, shop.origin, dir, log)
 	if err != nil {
 		return err
 	}
 	o.hint = &seeded.owner
-	return o.serve(ctx, addrs, log, func(addrs []string) { greet(out, addrs, seeded, o.DatabaseURL) })
+	return o.serve(ctx, addrs, log, func(addrs []string) {
+		shop.belay.Store(new("http://" + addrs[0]))
+		greet(out, addrs, seeded, shop.origin, o.DatabaseURL)
+	})
 }
 
 // serve runs the nodes; ready is called when all of them have their ports, with
@@ -179,7 +187,7 @@ type seeded struct {
 
 // seed applies the demo's models and agents, and makes a token and an owner, or
 // takes those of the last time: what was exported in a terminal then still works.
-func seed(ctx context.Context, s *settings, modelURL, dir string, log *slog.Logger) (out seeded, err error) {
+func seed(ctx context.Context, s *settings, modelURL, site, dir string, log *slog.Logger) (out seeded, err error) {
 	store, err := openStore(ctx, s, log)
 	if err != nil {
 		return out, err
@@ -189,7 +197,7 @@ func seed(ctx context.Context, s *settings, modelURL, dir string, log *slog.Logg
 	if err != nil {
 		return out, err
 	}
-	if err := applyDemo(ctx, store, project, modelURL); err != nil {
+	if err := applyDemo(ctx, store, project, modelURL, site); err != nil {
 		return out, err
 	}
 	if out.token, err = seedToken(ctx, store, project, dir); err != nil {
@@ -248,8 +256,10 @@ func seedToken(ctx context.Context, store *postgres.Store, project, dir string) 
 	return token, os.WriteFile(path, []byte(token+"\n"), 0o600)
 }
 
-func applyDemo(ctx context.Context, store *postgres.Store, project, modelURL string) error {
-	m, err := manifest.Parse("demo.yaml", strings.NewReader(demo), map[string]string{"DEMO_MODEL_URL": modelURL})
+// applyDemo applies demo.yaml: modelURL is where the scripted model is, site the
+// origin of the page that embeds the portal.
+func applyDemo(ctx context.Context, store *postgres.Store, project, modelURL, site string) error {
+	m, err := manifest.Parse("demo.yaml", strings.NewReader(demo), map[string]string{"DEMO_MODEL_URL": modelURL, "DEMO_SITE": site})
 	if err != nil {
 		return err
 	}
@@ -259,12 +269,12 @@ func applyDemo(ctx context.Context, store *postgres.Store, project, modelURL str
 
 // greet prints what to do next, to be pasted as it is: the first lines set what
 // the others use.
-func greet(out io.Writer, addrs []string, in seeded, database string) {
+func greet(out io.Writer, addrs []string, in seeded, site, database string) {
 	stop, where := addrs[len(addrs)-1], ""
 	if len(addrs) > 1 {
 		where = ", through the other node"
 	}
-	fmt.Fprintf(out, greeting, strings.Join(addrs, " and "), database, addrs[0], stop, in.token, where, in.owner.Email, in.owner.Password)
+	fmt.Fprintf(out, greeting, strings.Join(addrs, " and "), database, addrs[0], stop, in.token, where, in.owner.Email, in.owner.Password, site)
 }
 
 const greeting = `
@@ -273,6 +283,7 @@ Database: %[2]s
 
 Studio: http://%[3]s/studio
   sign in as %[7]s with %[8]s
+A portal: http://%[3]s/p/demo, and in a page of another site: %[9]s
 
 In another terminal, or two:
 

@@ -505,7 +505,7 @@ func TestTheDemoIsValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := manifest.Parse("demo.yaml", strings.NewReader(string(b)), map[string]string{"DEMO_MODEL_URL": "http://127.0.0.1:8090/v1"})
+	m, err := manifest.Parse("demo.yaml", strings.NewReader(string(b)), map[string]string{"DEMO_MODEL_URL": "http://127.0.0.1:8090/v1", "DEMO_SITE": "http://127.0.0.1:8091"})
 	if err != nil {
 		t.Fatal(err)
 	}
