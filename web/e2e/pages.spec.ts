@@ -59,7 +59,7 @@ const pages: [name: string, path: string, ready: string][] = [
   ['approvals', '/approvals', 'Needs approval'],
   ['operations', '/operations', 'How long stops took'],
   ['usage', '/usage', 'Cost by day'],
-  ['audit', '/audit', 'Stopped a turn'],
+  ['audit', '/audit', 'dev'],
   ['portals', '/portals', 'Harbour office'],
   ['models', '/models', 'Shared tools'],
   ['tokens', '/tokens', 'dev'],
