@@ -47,42 +47,11 @@ func (m *messageRequest) read(prefix string) (agent.Prompt, error) {
 	case absent(m.Content):
 		return agent.Prompt{}, httpapi.Invalid(prefix+"content", "is required: a string or a list of text parts")
 	}
-	text, err := readContent(m.Content, prefix+"content")
+	text, err := httpapi.ReadContent(m.Content, prefix+"content", "text")
 	if err == nil && strings.TrimSpace(text) == "" {
 		err = httpapi.Invalid(prefix+"content", "must not be empty")
 	}
 	return agent.Prompt{Role: agent.Role(m.Role), Text: text}, err
-}
-
-func readContent(raw json.RawMessage, at string) (string, error) {
-	if raw[0] == '"' {
-		var text string
-		return text, json.Unmarshal(raw, &text)
-	}
-	if raw[0] != '[' {
-		return "", httpapi.Invalid(at, "must be a string or a list of text parts")
-	}
-	var list []json.RawMessage
-	if err := httpapi.Decode(raw, at, &list); err != nil {
-		return "", err
-	}
-	texts := make([]string, len(list))
-	for i, b := range list {
-		at := fmt.Sprintf("%s[%d]", at, i)
-		var kind struct{ Type any }
-		if json.Unmarshal(b, &kind) != nil || kind.Type != "text" {
-			return "", httpapi.Invalid(at+".type", "must be text")
-		}
-		var part struct {
-			Type string `json:"type"`
-			Text string `json:"text"`
-		}
-		if err := httpapi.Decode(b, at, &part); err != nil {
-			return "", err
-		}
-		texts[i] = part.Text
-	}
-	return strings.Join(texts, "\n"), nil
 }
 
 func (d *door) createMessage(w http.ResponseWriter, r *http.Request) error {

@@ -148,11 +148,6 @@ type message struct {
 	ToolCallID       json.RawMessage `json:"tool_call_id"`
 }
 
-type part struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
-
 // context reads the list as what was said before and the message to answer.
 func (q *request) context() (history []agent.Prompt, input string, err error) {
 	history = make([]agent.Prompt, len(q.Messages))
@@ -210,34 +205,6 @@ func readMessage(raw json.RawMessage, at string) (agent.Prompt, error) {
 	case absent(m.Content):
 		return agent.Prompt{}, httpapi.Invalid(at+".content", "is required: a string or a list of text parts")
 	}
-	text, err := readContent(m.Content, at+".content")
+	text, err := httpapi.ReadContent(m.Content, at+".content", "text")
 	return agent.Prompt{Role: role, Text: text}, err
-}
-
-func readContent(raw json.RawMessage, at string) (string, error) {
-	if raw[0] == '"' {
-		var text string
-		return text, json.Unmarshal(raw, &text)
-	}
-	if raw[0] != '[' {
-		return "", httpapi.Invalid(at, "must be a string or a list of text parts")
-	}
-	var list []json.RawMessage
-	if err := httpapi.Decode(raw, at, &list); err != nil {
-		return "", err
-	}
-	texts := make([]string, len(list))
-	for i, b := range list {
-		at := fmt.Sprintf("%s[%d]", at, i)
-		var kind struct{ Type any }
-		if json.Unmarshal(b, &kind) != nil || kind.Type != "text" {
-			return "", httpapi.Invalid(at+".type", "must be text")
-		}
-		var p part
-		if err := httpapi.Decode(b, at, &p); err != nil {
-			return "", err
-		}
-		texts[i] = p.Text
-	}
-	return strings.Join(texts, "\n"), nil
 }

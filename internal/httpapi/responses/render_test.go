@@ -416,7 +416,7 @@ func TestRequestFieldsAreThoseOfTheDocument(t *testing.T) {
 	t.Parallel()
 	schemas := httpapitest.Load(t).Spec.Components.Schemas
 	for name, typ := range map[string]reflect.Type{
-		"ResponseRequest": reflect.TypeFor[request](), "InputMessage": reflect.TypeFor[message](), "InputText": reflect.TypeFor[part](),
+		"ResponseRequest": reflect.TypeFor[request](), "InputMessage": reflect.TypeFor[message](), "InputText": reflect.TypeFor[httpapi.TextPart](),
 	} {
 		var got, want []string
 		for field := range typ.Fields() {

@@ -138,11 +138,6 @@ type message struct {
 	Status  json.RawMessage `json:"status"`
 }
 
-type part struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
-
 // text reads what the user says: a string, or user messages, which are joined
 // by a blank line. The conversation is kept here, so a caller's copy of earlier
 // messages is refused rather than taken for new ones.
@@ -192,35 +187,8 @@ func readMessage(b json.RawMessage, at string) (string, error) {
 		return "", httpapi.Invalid(at+".role", "must be user: the conversation is kept here (previous_response_id), and instructions go in instructions")
 	case absent(m.Content):
 		return "", httpapi.Invalid(at+".content", "is required: a string or a list of input_text parts")
-	case m.Content[0] == '"':
-		var text string
-		return text, json.Unmarshal(m.Content, &text)
 	}
-	return joinParts(m.Content, at+".content")
-}
-
-func joinParts(raw json.RawMessage, at string) (string, error) {
-	if raw[0] != '[' {
-		return "", httpapi.Invalid(at, "must be a string or a list of input_text parts")
-	}
-	var list []json.RawMessage
-	if err := httpapi.Decode(raw, at, &list); err != nil {
-		return "", err
-	}
-	texts := make([]string, len(list))
-	for i, b := range list {
-		at := fmt.Sprintf("%s[%d]", at, i)
-		var kind struct{ Type any }
-		if json.Unmarshal(b, &kind) != nil || kind.Type != "input_text" {
-			return "", httpapi.Invalid(at+".type", "must be input_text")
-		}
-		var p part
-		if err := httpapi.Decode(b, at, &p); err != nil {
-			return "", err
-		}
-		texts[i] = p.Text
-	}
-	return strings.Join(texts, "\n"), nil
+	return httpapi.ReadContent(m.Content, at+".content", "input_text")
 }
 
 // conversation reads the id of the conversation parameter, empty if not given.
