@@ -449,11 +449,56 @@ func TestJobsEndWithAllThatTheyStarted(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		if err := j.run(ctx); err != nil {
-			t.Error(err)
-		}
+		j.run(ctx)
 		cancel()
 	}
 	store.Close()
 	goleak.VerifyNone(t, before)
+}
+
+// A node that begins just as the database goes stays, and its jobs begin when the
+// database is back.
+func TestJobsWaitForADatabaseThatIsAway(t *testing.T) {
+	t.Parallel()
+	direct := pgtest.DB(t)
+	proxy := pgtest.NewProxy(t, direct)
+	store, err := postgres.Open(t.Context(), postgres.Config{URL: proxy.URL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	s := &settings{}
+	guard, err := s.guard()
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := newJobs(s, store, guard, metrics.New(prometheus.NewRegistry()), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy.Cut()
+	ctx, cancel := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		j.run(ctx)
+	}()
+	select {
+	case <-over:
+		t.Fatal("the jobs ended with the database")
+	case <-time.After(time.Second):
+	}
+	proxy.Restore()
+	db, err := pgx.Connect(t.Context(), direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close(context.Background())
+	eventually(t, "a job was worked", func() bool {
+		var n int
+		err := db.QueryRow(t.Context(), "SELECT count(*) FROM river_job WHERE state = 'completed'").Scan(&n)
+		return err == nil && n > 0
+	})
+	cancel()
+	<-over
 }

@@ -72,15 +72,24 @@ func newJobs(s *settings, store *postgres.Store, guard *outbound.Guard, m *metri
 	return &jobs{client: client, store: store, depths: depthsOf(m), log: log}, nil
 }
 
-// run works until ctx ends and what it started has returned.
-func (j *jobs) run(ctx context.Context) error {
-	if err := j.client.Start(ctx); err != nil {
-		return fmt.Errorf("jobs: %w", err)
+// run works until ctx ends and what it started has returned. A database that is
+// away is waited for: the node goes on without jobs, as it does without one.
+func (j *jobs) run(ctx context.Context) {
+	for wait := jobPoll; ; wait = min(2*wait, depthEvery) {
+		err := j.client.Start(ctx)
+		if err == nil {
+			break
+		}
+		j.log.Warn("jobs do not start yet", "err", err)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
 	}
 	stopped := j.client.Stopped()
 	j.measure(ctx)
 	<-stopped
-	return nil
 }
 
 // measure reads now and then how much waits in the cluster, until ctx ends.

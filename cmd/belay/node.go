@@ -194,19 +194,14 @@ func (n *node) run(ctx context.Context) error {
 	work, rest := context.WithCancel(context.WithoutCancel(ctx))
 	defer rest()
 	var wg sync.WaitGroup
-	failed := make(chan error, 2)
+	failed := make(chan error, 1)
 	wg.Go(func() {
 		if err := n.server.Serve(n.listener); !errors.Is(err, http.ErrServerClosed) {
 			failed <- err
 			stop()
 		}
 	})
-	wg.Go(func() {
-		if err := n.jobs.run(work); err != nil {
-			failed <- err
-			stop()
-		}
-	})
+	wg.Go(func() { n.jobs.run(work) })
 	n.log.Info("serving", "addr", n.listener.Addr().String())
 	err := n.engine.Run(ctx) // until ctx has ended, and every turn and follower with it
 	rest()

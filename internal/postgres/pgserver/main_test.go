@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -185,11 +186,16 @@ func missing(path string) bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-func uidOf(t *testing.T, pid int) int {
+// uidOf returns whose a process is; false where it has ended meanwhile, as some of
+// Postgres' own do.
+func uidOf(t *testing.T, pid int) (int, bool) {
 	t.Helper()
 	info, err := os.Stat(filepath.Join("/proc", fmt.Sprint(pid)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, false
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return int(info.Sys().(*syscall.Stat_t).Uid)
+	return int(info.Sys().(*syscall.Stat_t).Uid), true
 }

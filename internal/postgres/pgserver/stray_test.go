@@ -71,7 +71,7 @@ func TestServerDoesNotRunAsRoot(t *testing.T) {
 	t.Parallel()
 	s := start(t, Config{})
 	for _, pid := range processes(s.home.data, 0) {
-		if uidOf(t, pid) == 0 {
+		if uid, alive := uidOf(t, pid); alive && uid == 0 {
 			t.Errorf("process %d runs as root", pid)
 		}
 	}
@@ -102,7 +102,7 @@ func TestServerRunsForAUserWhoIsNotRoot(t *testing.T) {
 		t.Errorf("current user %q", got)
 	}
 	for _, pid := range processes(filepath.Join(dir, "db", "data"), 0) {
-		if uid := uidOf(t, pid); uid != nobody && uid != os.Geteuid() {
+		if uid, alive := uidOf(t, pid); alive && uid != nobody && uid != os.Geteuid() {
 			t.Errorf("process %d runs as %d", pid, uid)
 		}
 	}
