@@ -259,7 +259,7 @@ func TestALaterLegKnowsWhatChildrenHaveUsed(t *testing.T) {
 
 func TestAnOutageEndsNoCallOfASubAgent(t *testing.T) {
 	boss(t, 2, func(t *testing.T, c *family) {
-		c.asks(2)
+		c.asksLater(2)
 		steps, want := words(60, 100*time.Millisecond)
 		c.kid.Always(steps...)
 		tn := c.boss(0)

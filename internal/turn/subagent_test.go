@@ -51,6 +51,13 @@ func (c *family) asks(n int) {
 	c.model.Always(turntest.Answer("ok")...)
 }
 
+// asksLater is asks, a second after the turn has begun: a test has the time to get
+// in between.
+func (c *family) asksLater(n int) {
+	c.model.Reply(append([]turntest.Step{turntest.Pause(time.Second)}, askCalls(0, n, "kid")...)...)
+	c.model.Always(turntest.Answer("ok")...)
+}
+
 func askCalls(from, n int, key string) []turntest.Step {
 	var steps []turntest.Step
 	for i := range n {
@@ -361,8 +368,7 @@ func TestAStopGoesDownTheWholeTree(t *testing.T) {
 
 func TestAChildIsNotBegunBelowAStop(t *testing.T) {
 	boss(t, 2, func(t *testing.T, c *family) { // 60
-		c.asks(1)
-		c.model.Reply(turntest.Pause(time.Second))
+		c.asksLater(1)
 		tn := c.boss(0)
 		gate := c.mem.Block("Take")
 		<-gate.Arrived()
