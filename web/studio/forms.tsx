@@ -44,6 +44,8 @@ export interface Spec {
   options?: [string, string][]
   /** The word of a select's empty choice; without one it has none. */
   none?: string
+  /** Of a check: what it is where the document says nothing. */
+  otherwise?: boolean
   hint?: string
   placeholder?: string
   rows?: number
@@ -110,6 +112,8 @@ interface ControlProps {
 function Control({ spec, value, onChange, fault, warn, disabled }: ControlProps) {
   const id = useId()
   if (spec.kind === 'check') {
+    const otherwise = spec.otherwise ?? false
+    const below = fault ?? warn ?? spec.hint
     return (
       <div className="field pt-6">
         <label className="check" htmlFor={id}>
@@ -117,12 +121,17 @@ function Control({ spec, value, onChange, fault, warn, disabled }: ControlProps)
             id={id}
             type="checkbox"
             disabled={disabled}
-            checked={value === true}
-            onChange={(e) => onChange(e.target.checked || undefined)}
+            checked={value === undefined ? otherwise : value === true}
+            aria-describedby={below ? `${id}-below` : undefined}
+            onChange={(e) => onChange(e.target.checked === otherwise ? undefined : e.target.checked)}
           />
           {spec.label}
         </label>
-        {(fault ?? spec.hint) && <p className={fault ? 'fault' : 'hint'}>{fault ?? spec.hint}</p>}
+        {below && (
+          <p id={`${id}-below`} className={fault ? 'fault' : warn ? 'warn' : 'hint'}>
+            {below}
+          </p>
+        )}
       </div>
     )
   }

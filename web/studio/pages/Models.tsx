@@ -4,7 +4,7 @@ import { type FormEvent, useState } from 'react'
 import { Problem } from '../../shared/problem.ts'
 import { type Options, sourceSpecs, sources } from '../agentSpecs.ts'
 import { api, must, type Schemas } from '../api.ts'
-import { dollars } from '../format.ts'
+import { dollars, number } from '../format.ts'
 import { type Doc, type Fault, Fields, type Spec } from '../forms.tsx'
 import { useMay } from '../me.ts'
 import { Ago, Button, Confirm, Dialog, Empty, Failure, Field, Loaded, Page } from '../ui.tsx'
@@ -51,6 +51,7 @@ export function Models() {
   const tools = useQuery({ queryKey: ['tools'], queryFn: () => must(api.GET('/tools')) })
   const [model, setModel] = useState<Model | 'new'>()
   const [tool, setTool] = useState<Tool | 'new'>()
+  const [checking, setChecking] = useState<string>()
   const [deleting, setDeleting] = useState<{ kind: 'model' | 'tool'; key: string }>()
   const changed = async () => {
     await Promise.all(['models', 'tools'].map((k) => queries.invalidateQueries({ queryKey: [k] })))
@@ -173,6 +174,7 @@ export function Models() {
                       {manage && (
                         <RowActions
                           name={t.key}
+                          onCheck={() => setChecking(t.key)}
                           onEdit={() => setTool(t)}
                           onDelete={() => setDeleting({ kind: 'tool', key: t.key })}
                         />
@@ -189,14 +191,7 @@ export function Models() {
       {tools.data && tools.data.functions.length > 0 && (
         <>
           <SectionHead title="Functions" />
-          <dl className="panel panel-pad grid grid-cols-[auto_1fr] gap-x-6 gap-y-2 text-[13.5px]">
-            {tools.data.functions.map((f) => (
-              <div key={f.name} className="contents">
-                <dt className="font-mono text-[12.5px] font-semibold">{f.name}</dt>
-                <dd className="text-ink-2">{f.description}</dd>
-              </div>
-            ))}
-          </dl>
+          <Functions list={tools.data.functions} />
         </>
       )}
       {model && (
@@ -209,6 +204,7 @@ export function Models() {
       {tool && (
         <ToolDialog tool={tool === 'new' ? undefined : tool} onClose={() => setTool(undefined)} onSaved={changed} />
       )}
+      {checking && <ToolCheck toolKey={checking} onClose={() => setChecking(undefined)} />}
       {deleting && (
         <Confirm
           title={`Delete ${deleting.key}?`}
@@ -220,6 +216,46 @@ export function Models() {
         </Confirm>
       )}
     </Page>
+  )
+}
+
+function Functions({ list }: { list: Schemas['Function'][] }) {
+  return (
+    <dl className="panel panel-pad grid grid-cols-[auto_minmax(0,1fr)] gap-x-6 gap-y-2 text-[13.5px]">
+      {list.map((f) => (
+        <div key={f.name} className="contents">
+          <dt className="font-mono text-[12.5px] font-semibold">{f.name}</dt>
+          <dd className="text-ink-2">{f.description || '–'}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+/** Opens a shared tool as a turn would: what a model would be offered, or what is wrong. */
+function ToolCheck({ toolKey, onClose }: { toolKey: string; onClose: () => void }) {
+  const query = useQuery({
+    queryKey: ['tool-check', toolKey],
+    queryFn: () => must(api.POST('/tools/{toolKey}/check', { params: { path: { toolKey } } })),
+    gcTime: 0,
+    retry: false,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+  })
+  return (
+    <Dialog title={`Check of ${toolKey}`} onClose={onClose} wide>
+      <Loaded query={query} rows={3}>
+        {({ data }) => (
+          <>
+            <p>
+              It can be opened. A model is offered {number(data.length)} {data.length === 1 ? 'function' : 'functions'}
+              {data.length > 0 ? ':' : '.'}
+            </p>
+            {data.length > 0 && <Functions list={data} />}
+          </>
+        )}
+      </Loaded>
+    </Dialog>
   )
 }
 
@@ -263,9 +299,21 @@ function SectionHead({
   )
 }
 
-function RowActions({ name, onEdit, onDelete }: { name: string; onEdit: () => void; onDelete: () => void }) {
+interface RowActionsProps {
+  name: string
+  onCheck?: () => void
+  onEdit: () => void
+  onDelete: () => void
+}
+
+function RowActions({ name, onCheck, onEdit, onDelete }: RowActionsProps) {
   return (
     <>
+      {onCheck && (
+        <Button quiet onClick={onCheck}>
+          Check<span className="bl-hidden"> {name}</span>
+        </Button>
+      )}
       <Button quiet onClick={onEdit}>
         Edit<span className="bl-hidden"> {name}</span>
       </Button>

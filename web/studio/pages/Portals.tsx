@@ -1,6 +1,6 @@
 // Portals: an agent shown to visitors, on a page of its own and on sites of others.
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, type ReactNode, useState } from 'react'
 import { Problem } from '../../shared/problem.ts'
 import { api, must, type Schemas } from '../api.ts'
 import { type Doc, Fields, type Spec } from '../forms.tsx'
@@ -44,7 +44,7 @@ export function Portals() {
                   <th>Agent</th>
                   <th>State</th>
                   <th>Sites</th>
-                  <th>Named visitors</th>
+                  <th>Visitors</th>
                   <th>Changed</th>
                   <th>
                     <span className="bl-hidden">Actions</span>
@@ -68,13 +68,13 @@ export function Portals() {
                       />
                     </td>
                     <td>{p.config.origins?.join(', ') || 'its own page only'}</td>
-                    <td className="tight">{p.hasSecret ? 'yes' : 'no'}</td>
+                    <td className="tight">{visitorsWord(p)}</td>
                     <td className="tight">
                       <Ago at={p.updatedAt} />
                     </td>
                     <td className="tight text-right">
                       <Button quiet onClick={() => setShowing(p)}>
-                        Embed<span className="bl-hidden"> {p.slug}</span>
+                        Preview and embed<span className="bl-hidden"> {p.slug}</span>
                       </Button>
                       {manage && (
                         <>
@@ -98,10 +98,14 @@ export function Portals() {
         <PortalDialog
           portal={editing === 'new' ? undefined : editing}
           onClose={() => setEditing(undefined)}
-          onSaved={changed}
+          onSaved={async (p) => {
+            await changed()
+            // What has just been made is shown, to be looked at and put somewhere.
+            if (editing === 'new') setShowing(p)
+          }}
         />
       )}
-      {showing && <Snippet portal={showing} onClose={() => setShowing(undefined)} />}
+      {showing && <Show portal={showing} onClose={() => setShowing(undefined)} />}
       {deleting && (
         <Confirm
           title={`Delete ${deleting.slug}?`}
@@ -119,21 +123,91 @@ export function Portals() {
   )
 }
 
-function Snippet({ portal, onClose }: { portal: Portal; onClose: () => void }) {
-  const at = location.origin
+function visitorsWord({ config, hasSecret }: Portal): string {
+  if (config.anonymous !== false) return hasSecret ? 'anyone, some named' : 'anyone'
+  return hasSecret ? 'only named ones' : 'nobody: no secret'
+}
+
+/** The portal as visitors see it, beside what puts it on a site. */
+function Show({ portal, onClose }: { portal: Portal; onClose: () => void }) {
+  const { config, slug } = portal
+  const name = config.title || slug
+  const page = `${location.origin}/p/${slug}`
+  const script = (more = '') => `<script src="${location.origin}/embed.js" data-portal="${slug}"${more} async></script>`
   return (
-    <Dialog title={`Show ${portal.config.title || portal.slug} on your site`} onClose={onClose} wide>
-      <p>One line, anywhere in the page. The site must be among the portal’s.</p>
-      <Command text={`<script src="${at}/embed.js" data-portal="${portal.slug}" async></script>`} />
-      <p>Or the page itself, in a frame:</p>
-      <Command text={`<iframe src="${at}/p/${portal.slug}" title="Chat" width="410" height="640"></iframe>`} />
-      <p>
-        Its own page:{' '}
-        <a className="text-link" href={`/p/${portal.slug}`} target="_blank" rel="noreferrer">
-          {at}/p/{portal.slug}
-        </a>
-      </p>
+    <Dialog title={name} onClose={onClose} wide>
+      <div className="grid gap-6 min-[820px]:grid-cols-[minmax(0,1fr)_minmax(0,380px)]">
+        <div className="flex min-w-0 flex-col gap-5 text-[13.5px]">
+          <Way title="On your site" text={script()}>
+            <SitesLine origins={config.origins ?? []} />
+          </Way>
+          {portal.hasSecret && (
+            <Way title="For a visitor whom your site names" text={script(' data-token="TOKEN"')}>
+              TOKEN is a JWT that your server signs with the portal’s secret (HS256): sub, an id of the visitor that
+              stays; name, to be shown; exp. Never sign it in the page.
+            </Way>
+          )}
+          <Way
+            title="In a frame"
+            text={`<iframe src="${page}" title="${attribute(name)}" width="410" height="640"></iframe>`}
+          >
+            For pages that take no scripts of others. The same sites may frame it.
+          </Way>
+          <Way title="On its own page" text={page}>
+            <a className="text-link" href={`/p/${slug}`} target="_blank" rel="noreferrer">
+              Open it in a new tab
+            </a>
+          </Way>
+        </div>
+        <Preview portal={portal} />
+      </div>
     </Dialog>
+  )
+}
+
+function Way({ title, text, children }: { title: string; text: string; children: ReactNode }) {
+  return (
+    <section>
+      <h3 className="font-semibold">{title}</h3>
+      <Command text={text} />
+      <p className="mt-1.5 text-[13px] text-ink-3">{children}</p>
+    </section>
+  )
+}
+
+function SitesLine({ origins }: { origins: string[] }) {
+  if (origins.length === 0) return <>No site may embed it yet: edit the portal and name yours.</>
+  return <>Anywhere in a page of {origins.join(', ')}. Pages of other sites get nothing.</>
+}
+
+// For the value of an attribute of HTML.
+function attribute(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
+}
+
+function Preview({ portal: { slug, config, updatedAt } }: { portal: Portal }) {
+  if (config.paused || config.anonymous === false)
+    return (
+      <Empty title={config.paused ? 'Paused' : 'Only for visitors with a name'}>
+        <p>
+          {config.paused
+            ? 'It answers nobody, and so there is nothing to show. Edit the portal to open it.'
+            : 'Nobody comes in without a token of your site, and so there is nothing to show here. Look at it on the site.'}
+        </p>
+      </Empty>
+    )
+  return (
+    <figure className="min-w-0">
+      <iframe
+        key={updatedAt}
+        className="h-[min(560px,calc(100vh-220px))] min-h-[360px] w-full rounded-lg border border-line"
+        src={`/p/${slug}`}
+        title={`Preview of ${config.title || slug}`}
+      />
+      <figcaption className="mt-1.5 text-[13px] text-ink-3">
+        Live: what is written here is a real conversation.
+      </figcaption>
+    </figure>
   )
 }
 
@@ -144,7 +218,7 @@ function PortalDialog({
 }: {
   portal?: Portal
   onClose: () => void
-  onSaved: () => Promise<void>
+  onSaved: (p: Portal) => Promise<void>
 }) {
   const agents = useQuery(agentsQuery)
   const [slug, setSlug] = useState(portal?.slug ?? '')
@@ -152,6 +226,10 @@ function PortalDialog({
   const [secret, setSecret] = useState('')
   const [error, setError] = useState<unknown>()
   const faults = error instanceof Problem && error.param ? [{ field: error.param, message: error.message }] : []
+  const nobody = config.anonymous === false && !portal?.hasSecret && secret === ''
+  const warnings = nobody
+    ? [{ field: 'config.anonymous', message: 'Nobody can come in: a site names visitors with the secret below' }]
+    : []
   const specs: Spec[] = [
     {
       path: 'agent',
@@ -168,6 +246,13 @@ function PortalDialog({
       kind: 'lines',
       hint: 'Origins such as https://example.com, one a line',
       wide: true,
+    },
+    {
+      path: 'anonymous',
+      label: 'Anyone may chat',
+      kind: 'check',
+      otherwise: true,
+      hint: 'Off: only visitors whom a site has named with a token',
     },
     { path: 'approvals', label: 'Visitors decide approvals of their own conversations', kind: 'check' },
     { path: 'a2a', label: 'Other agents may ask it too, without a token', kind: 'check' },
@@ -203,9 +288,10 @@ function PortalDialog({
     setError(undefined)
     const body = { config: config as unknown as Portal['config'], secret: secret || undefined }
     try {
-      if (portal) await must(api.PUT('/portals/{slug}', { params: { path: { slug: portal.slug } }, body }))
-      else await must(api.POST('/portals', { body: { slug, ...body } }))
-      await onSaved()
+      const saved = portal
+        ? await must(api.PUT('/portals/{slug}', { params: { path: { slug: portal.slug } }, body }))
+        : await must(api.POST('/portals', { body: { slug, ...body } }))
+      await onSaved(saved)
       onClose()
     } catch (e) {
       setError(e)
@@ -222,7 +308,7 @@ function PortalDialog({
             )}
           </Field>
         )}
-        <Fields specs={specs} doc={config} onChange={setConfig} prefix="config" faults={faults} />
+        <Fields specs={specs} doc={config} onChange={setConfig} prefix="config" faults={faults} warnings={warnings} />
         <Field
           label="Secret for named visitors"
           hint={
