@@ -42,22 +42,28 @@ export function PortalChat({ client, conversation, onConversation, onTitle, onCl
     onConversation(id)
   }
 
+  // Nobody has named this visitor, and the portal takes no other.
+  const stranger = portal !== undefined && !portal.anonymous && !client.named
   return (
     <div className="bl-portal">
       <header className="bl-portal-head">
         <h1>{portal?.title ?? ' '}</h1>
-        <button
-          type="button"
-          className="bl-button"
-          data-quiet
-          aria-expanded={listing}
-          onClick={() => setListing(!listing)}
-        >
-          Conversations
-        </button>
-        <button type="button" className="bl-button" data-quiet onClick={() => go(undefined)}>
-          New
-        </button>
+        {!stranger && (
+          <>
+            <button
+              type="button"
+              className="bl-button"
+              data-quiet
+              aria-expanded={listing}
+              onClick={() => setListing(!listing)}
+            >
+              Conversations
+            </button>
+            <button type="button" className="bl-button" data-quiet onClick={() => go(undefined)}>
+              New
+            </button>
+          </>
+        )}
         {onClose && (
           <button type="button" className="bl-icon-button" aria-label="Close the chat" onClick={onClose}>
             <CrossIcon />
@@ -72,8 +78,13 @@ export function PortalChat({ client, conversation, onConversation, onTitle, onCl
           </button>
         </div>
       )}
+      {stranger && (
+        <div className="bl-portal-note">
+          <p>This chat is for people who have signed in at the site that shows it.</p>
+        </div>
+      )}
       {listing && <Conversations client={client} onPick={go} onClose={() => setListing(false)} />}
-      {portal && !listing && (
+      {portal && !stranger && !listing && (
         <Talk
           key={open.n}
           client={client}

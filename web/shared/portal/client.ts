@@ -45,6 +45,11 @@ export class PortalClient {
     })
   }
 
+  /** The site has said who the visitor is. */
+  get named(): boolean {
+    return this.options.token !== undefined
+  }
+
   config(): Promise<Portal> {
     return this.ask('GET', '/config')
   }

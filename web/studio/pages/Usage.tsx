@@ -138,7 +138,7 @@ function Days({ usage }: { usage: Schemas['Usage'] }) {
       const r = rows.get(d)
       return r ? f(r) : 0
     })
-  const ms = (f: (r: Row) => number | null) =>
+  const known = (f: (r: Row) => number | null) =>
     days.map((d) => {
       const r = rows.get(d)
       return r ? f(r) : null
@@ -175,7 +175,7 @@ function Days({ usage }: { usage: Schemas['Usage'] }) {
           {
             label: 'Stopped calls',
             color: '--stopped',
-            values: of((r) => (r.calls ? (r.cancelledCalls / r.calls) * 100 : 0)),
+            values: known((r) => (r.calls ? (r.cancelledCalls / r.calls) * 100 : null)),
           },
         ]}
       />
@@ -185,8 +185,8 @@ function Days({ usage }: { usage: Schemas['Usage'] }) {
         kind="lines"
         format={duration}
         series={[
-          { label: 'Median', color: '--accent', values: ms((r) => r.firstTokenP50Ms) },
-          { label: '95th percentile', color: '--amber', values: ms((r) => r.firstTokenP95Ms) },
+          { label: 'Median', color: '--accent', values: known((r) => r.firstTokenP50Ms) },
+          { label: '95th percentile', color: '--amber', values: known((r) => r.firstTokenP95Ms) },
         ]}
       />
     </>
