@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import AxeBuilder from '@axe-core/playwright'
 import { type BrowserContext, test as base, expect, type Page } from '@playwright/test'
 
 const web = resolve(import.meta.dirname, '..')
@@ -138,6 +139,32 @@ export async function answerText(page: Page): Promise<string> {
   await expect(answer(page)).toBeVisible()
   return ((await answer(page).textContent()) ?? '').replace(/^Agent:\s*/, '')
 }
+
+/** Keeps a picture of the page in light and in dark; each is there to be judged meanwhile. */
+export async function pictures(page: Page, name: string, judge?: (scheme: string) => Promise<void>) {
+  for (const scheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
+    await page.waitForTimeout(150)
+    await page.screenshot({ path: join(artifacts, 'screens', `${name}-${scheme}.png`) })
+    await judge?.(scheme)
+  }
+}
+
+/** The same, and axe finds nothing wrong in either. */
+export const look = (page: Page, name: string) =>
+  pictures(page, name, async (scheme) => {
+    const { violations } = await new AxeBuilder({ page })
+      .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'])
+      .analyze()
+    const words = violations.map(
+      (v) =>
+        `${v.id}: ${v.nodes
+          .map((n) => `${n.target} ${n.failureSummary?.split('\n')[1] ?? ''}`)
+          .slice(0, 4)
+          .join(' | ')}`,
+    )
+    expect.soft(words, `${name}, ${scheme}`).toEqual([])
+  })
 
 interface Fixtures {
   belay: Belay

@@ -1,8 +1,5 @@
 // Every page: looked at in light and dark, and judged by axe.
-import { join } from 'node:path'
-import AxeBuilder from '@axe-core/playwright'
-import type { Page } from '@playwright/test'
-import { artifacts, type Belay, expect, say, signIn, stopButton, stopped, test } from './belay.ts'
+import { type Belay, expect, look, say, signIn, stopButton, stopped, test } from './belay.ts'
 
 async function seed(belay: Belay) {
   for (let i = 0; i < 3; i++) {
@@ -17,25 +14,6 @@ async function seed(belay: Belay) {
   await belay.ask('approve', '/tool add {"a": 2, "b": 40}')
   await belay.ask('slow', '/tool wait {"seconds": 90}', 1)
   await belay.ask('demo', '/slow 600')
-}
-
-async function look(page: Page, name: string) {
-  for (const scheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
-    await page.waitForTimeout(150)
-    await page.screenshot({ path: join(artifacts, 'screens', `${name}-${scheme}.png`) })
-    const { violations } = await new AxeBuilder({ page })
-      .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'])
-      .analyze()
-    const words = violations.map(
-      (v) =>
-        `${v.id}: ${v.nodes
-          .map((n) => `${n.target} ${n.failureSummary?.split('\n')[1] ?? ''}`)
-          .slice(0, 4)
-          .join(' | ')}`,
-    )
-    expect.soft(words, `${name}, ${scheme}`).toEqual([])
-  }
 }
 
 test.beforeAll(async ({ belay }) => seed(belay))
@@ -119,6 +97,10 @@ test('dialogs', async ({ page, belay }) => {
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'Add tool' }).click()
   await look(page, 'tool-new')
+  await page.goto(`${belay.url}/studio/portals`)
+  await page.getByRole('button', { name: 'Preview and embed demo' }).click()
+  await expect(page.frameLocator('iframe').getByText('Ask about ships and knots')).toBeVisible()
+  await look(page, 'portal-demo')
 })
 
 test('small screen', async ({ page, belay }) => {

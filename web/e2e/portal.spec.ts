@@ -1,9 +1,7 @@
 // Visitors: the hosted page, and the embed on pages of others. The demo's portal
 // lets pages of port 8090 in.
-import { join } from 'node:path'
-import AxeBuilder from '@axe-core/playwright'
 import type { Page } from '@playwright/test'
-import { answer, answerText, artifacts, expect, say, stopButton, stopped, test } from './belay.ts'
+import { answer, answerText, expect, look, pictures, say, stopButton, stopped, test } from './belay.ts'
 import { site, withPages } from './site.ts'
 
 let home: { url: string; close: () => Promise<void> }
@@ -12,21 +10,6 @@ test.beforeAll(async ({ belay }) => {
   home = await withPages(belay.url)
 })
 test.afterAll(() => home.close())
-
-async function look(page: Page, name: string) {
-  for (const scheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
-    await page.waitForTimeout(150)
-    await page.screenshot({ path: join(artifacts, 'screens', `${name}-${scheme}.png`) })
-    const { violations } = await new AxeBuilder({ page })
-      .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'])
-      .analyze()
-    const words = violations.map(
-      (v) => `${v.id}: ${v.nodes.map((n) => `${n.target} ${n.failureSummary?.split('\n')[1] ?? ''}`).join(' | ')}`,
-    )
-    expect.soft(words, `${name}, ${scheme}`).toEqual([])
-  }
-}
 
 test('the page: chat, stop, reload picks the live turn up again', async ({ page }) => {
   await page.goto(`${home.url}/p/demo`)
@@ -123,7 +106,7 @@ test('embedded on another origin, under hostile CSS', async ({ page }) => {
     expect(style[3]).toBe('15px')
     await stopButton(page).click()
     await expect(stopped(page)).toBeVisible()
-    await page.screenshot({ path: join(artifacts, 'screens', 'embed-hostile-light.png') })
+    await pictures(page, 'embed-hostile')
     // The page's own look is not touched by ours.
     await page.goto(`${their.url}/`)
     expect(
@@ -133,7 +116,7 @@ test('embedded on another origin, under hostile CSS', async ({ page }) => {
     await expect(stopped(page), 'the conversation goes on where it was').toBeVisible()
     await look(page, 'embed')
     await page.setViewportSize({ width: 420, height: 800 })
-    await page.screenshot({ path: join(artifacts, 'screens', 'embed-small-light.png') })
+    await pictures(page, 'embed-small')
   } finally {
     await their.close()
   }

@@ -1,19 +1,10 @@
 // What Studio manages: portals and their visitors, background runs, shared tools.
 import { createHmac } from 'node:crypto'
-import { join } from 'node:path'
-import type { APIRequestContext, Page } from '@playwright/test'
-import { answer, artifacts, type Belay, expect, say, signIn, stopButton, stopped, test } from './belay.ts'
+import type { APIRequestContext } from '@playwright/test'
+import { answer, type Belay, expect, look, say, signIn, stopButton, stopped, test } from './belay.ts'
 import { site } from './site.ts'
 
 const secret = 'the secret of a test, which has 32 bytes and more'
-
-async function shot(page: Page, name: string) {
-  for (const scheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
-    await page.waitForTimeout(150)
-    await page.screenshot({ path: join(artifacts, 'screens', `${name}-${scheme}.png`) })
-  }
-}
 
 test('a portal is made, tried beside its snippet, kept for named visitors, paused and deleted', async ({
   page,
@@ -32,7 +23,7 @@ test('a portal is made, tried beside its snippet, kept for named visitors, pause
   await page.getByRole('button', { name: 'Make portal' }).click()
   await expect(page.getByText('must be an origin such as')).toBeVisible()
   await page.getByLabel('Sites that may embed it').fill('https://example.com')
-  await shot(page, 'portal-new')
+  await look(page, 'portal-new')
   await page.getByRole('button', { name: 'Make portal' }).click()
 
   const preview = page.frameLocator('iframe[title="Preview of The desk"]')
@@ -40,7 +31,7 @@ test('a portal is made, tried beside its snippet, kept for named visitors, pause
   await preview.getByLabel('Message', { exact: true }).fill('/echo seen by a visitor')
   await preview.getByLabel('Message', { exact: true }).press('Enter')
   await expect(preview.locator('.bl-answer')).toContainText('seen by a visitor')
-  await shot(page, 'portal-preview')
+  await look(page, 'portal-preview')
   await page.getByRole('button', { name: 'Copy' }).first().click()
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
     `<script src="${belay.url}/embed.js" data-portal="desk" async></script>`,
@@ -128,7 +119,7 @@ test('a visitor whom the site has named keeps the conversations from one browser
     const stranger = await open('/stranger')
     await expect(stranger.getByText('people who have signed in')).toBeVisible()
     await expect(stranger.getByLabel('Message', { exact: true })).toHaveCount(0)
-    await shot(stranger, 'embed-stranger')
+    await look(stranger, 'embed-stranger')
 
     await page.goto(`${belay.url}/studio/sessions?door=portal`)
     await expect(page.getByRole('row').filter({ hasText: 'Ada' }).first()).toBeVisible()
@@ -156,12 +147,12 @@ test('background runs: many are stopped at once, each with its result', async ({
   await expect(page.getByRole('link', { name: /^Running\s*3$/ })).toBeVisible()
   await expect(page.getByRole('link', { name: /^Finished\s*[1-9]/ })).toBeVisible()
   await page.getByLabel('Select all that can be stopped').check()
-  await shot(page, 'runs-filled')
+  await look(page, 'runs-filled')
   await page.getByRole('button', { name: 'Stop 3 selected' }).click()
   const dialog = page.getByRole('dialog', { name: 'Stop 3 runs?' })
   await dialog.getByRole('button', { name: 'Stop 3 runs' }).click()
   await expect(dialog.getByText('Told to stop')).toHaveCount(3)
-  await shot(page, 'runs-stopped')
+  await look(page, 'runs-stopped')
   await dialog.getByRole('button', { name: 'Done' }).click()
   await expect(page.getByRole('link', { name: /^Running\s*0$/ })).toBeVisible()
   await page.getByRole('link', { name: /^Stopped\s*3$/ }).click()
@@ -198,11 +189,11 @@ test('a shared tool is checked: what it offers, or what is wrong', async ({ page
   const dialog = page.getByRole('dialog')
   await expect(dialog.getByText('tides_of')).toBeVisible()
   await expect(dialog.getByText('High and low water of a harbour')).toBeVisible()
-  await shot(page, 'tool-check')
+  await look(page, 'tool-check')
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'Check away' }).click()
   await expect(dialog.getByRole('alert')).toBeVisible()
-  await shot(page, 'tool-check-fault')
+  await look(page, 'tool-check-fault')
   await page.keyboard.press('Escape')
   for (const key of ['tides', 'away']) await page.request.delete(`${belay.url}/api/tools/${key}`)
 })
