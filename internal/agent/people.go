@@ -116,7 +116,24 @@ func Unnamed(id string) Named {
 	if !ok || kind != "user" && kind != "token" && kind != "visitor" {
 		kind = "system"
 	}
+	if kind == "visitor" {
+		return Named{ID: id, Kind: kind, Name: visitorName(id)}
+	}
 	return Named{ID: id, Kind: kind, Name: id}
+}
+
+// visitorName is what a visitor is called: by the site's own id of it, or by the
+// end of ours. The word stays before it: a site may choose any id.
+func visitorName(id string) string {
+	_, rest, _ := strings.Cut(id, ":")
+	slug, who, ok := strings.Cut(rest, ":")
+	if !ok {
+		return id
+	}
+	if sub, named := strings.CutPrefix(who, "user:"); named {
+		return "visitor " + sub + " of " + slug
+	}
+	return "visitor " + who[max(0, len(who)-4):] + " of " + slug
 }
 
 // Bounds of a password, in bytes.

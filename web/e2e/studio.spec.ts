@@ -16,7 +16,7 @@ test('a portal is made, tried beside its snippet, kept for named visitors, pause
   await page.goto(`${belay.url}/studio/portals`)
   await page.getByRole('button', { name: 'New portal' }).click()
   await page.getByLabel('Slug').fill('desk')
-  await page.getByLabel('Agent').selectOption('demo')
+  await page.getByLabel('Agent', { exact: true }).selectOption('demo')
   await page.getByLabel('Title').fill('The desk')
   await page.getByLabel('Welcome').fill('Good morning.')
   await page.getByLabel('Sites that may embed it').fill('https://example.com/path')
@@ -122,7 +122,7 @@ test('a visitor whom the site has named keeps the conversations from one browser
     await look(stranger, 'embed-stranger')
 
     await page.goto(`${belay.url}/studio/sessions?door=portal`)
-    await expect(page.getByRole('row').filter({ hasText: 'Ada' }).first()).toBeVisible()
+    await expect(page.getByRole('row').filter({ hasText: 'visitor u-1 of members' }).first()).toBeVisible()
     for (const p of [first, second, ben, stranger]) await p.context().close()
   } finally {
     await their.close()
@@ -156,7 +156,7 @@ test('background runs: many are stopped at once, each with its result', async ({
   await dialog.getByRole('button', { name: 'Done' }).click()
   await expect(page.getByRole('link', { name: /^Running\s*0$/ })).toBeVisible()
   await page.getByRole('link', { name: /^Stopped\s*3$/ }).click()
-  await expect(page.getByRole('row').filter({ hasText: 'Stopped by' })).toHaveCount(3)
+  await expect(page.getByRole('row').filter({ hasText: 'by Demo owner' })).toHaveCount(3)
 })
 
 const document = JSON.stringify({

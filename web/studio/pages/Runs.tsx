@@ -10,7 +10,7 @@ import { useMay } from '../me.ts'
 import { StopTurn } from '../StopTurn.tsx'
 import { Ago, Button, Dialog, Empty, Id, Loaded, More, Page, StateChip, useToast } from '../ui.tsx'
 import { agentsQuery } from './Agents.tsx'
-import { RunInspector, StopLine } from './RunInspector.tsx'
+import { RunInspector } from './RunInspector.tsx'
 import { Choice } from './Sessions.tsx'
 
 type Run = Schemas['Run']
@@ -172,8 +172,8 @@ export function Runs() {
                     <td>
                       <StateChip state={r.state} />
                       {r.stop && r.state === 'cancelled' && (
-                        <span className="ml-2 text-[12.5px] text-ink-3">
-                          <StopLine stop={r.stop} />
+                        <span className="ml-2 whitespace-nowrap text-[12.5px] text-ink-3">
+                          <StopWord stop={r.stop} />
                         </span>
                       )}
                       {r.error && (
@@ -221,6 +221,17 @@ export function Runs() {
         />
       )}
     </Page>
+  )
+}
+
+// Short: the details have the rest.
+function StopWord({ stop }: { stop: Schemas['Stop'] }) {
+  if (stop.detail) return <>{stop.detail.replaceAll('_', ' ')}</>
+  return (
+    <>
+      by {stop.by.name}
+      {stop.tookMs !== null && `, in ${duration(stop.tookMs)}`}
+    </>
   )
 }
 
@@ -288,10 +299,12 @@ function BulkStop({ runs, onClose }: { runs: Run[]; onClose: () => void }) {
         </p>
       )}
       {results && (
-        <ul className="flex max-h-72 flex-col gap-1 overflow-y-auto text-[13px]" role="status">
+        <ul className="flex max-h-72 flex-col gap-1 overflow-y-auto text-[13px]" aria-live="polite">
           {runs.map((r) => (
             <li key={r.id} className="flex items-center gap-3">
-              <span className="font-mono text-[12px]">{r.id.slice(0, 12)}…</span>
+              <span className="font-mono text-[12px]" title={r.id}>
+                {r.id.slice(0, 4)}…{r.id.slice(-4)}
+              </span>
               <span className="text-ink-2">{r.agentId}</span>
               <span className="ml-auto">{word(results.get(r.id))}</span>
             </li>
