@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import AxeBuilder from '@axe-core/playwright'
-import { type BrowserContext, test as base, expect, type Page } from '@playwright/test'
+import { type BrowserContext, test as base, type Cookie, expect, type Page } from '@playwright/test'
 
 const web = resolve(import.meta.dirname, '..')
 export const artifacts = join(web, 'artifacts')
@@ -25,6 +25,7 @@ export class Belay {
   email = ''
   password = ''
   token = ''
+  cookies: Cookie[] | undefined
   private child: ChildProcess | undefined
 
   constructor(
@@ -113,6 +114,17 @@ export class Belay {
     if (!conversation) throw new Error(`no turn began: ${text.slice(0, 300)}`)
     return { conversation }
   }
+}
+
+/** Lets a page in with a sign-in that was made before: what is tried is not signing in. */
+export async function letIn(page: Page, belay: Belay) {
+  if (!belay.cookies) {
+    const { email, password } = belay
+    const answer = await page.request.post(`${belay.url}/api/auth/sign-in`, { data: { email, password } })
+    expect(answer.ok(), await answer.text()).toBe(true)
+    belay.cookies = await page.context().cookies()
+  }
+  await page.context().addCookies(belay.cookies)
 }
 
 /** Signs a page in, on a node. */

@@ -1,5 +1,5 @@
 // Every page: looked at in light and dark, and judged by axe.
-import { type Belay, expect, look, say, signIn, stopButton, stopped, test } from './belay.ts'
+import { type Belay, expect, letIn, look, say, stopButton, stopped, test } from './belay.ts'
 
 async function seed(belay: Belay) {
   for (let i = 0; i < 3; i++) {
@@ -48,7 +48,7 @@ const pages: [name: string, path: string, ready: string][] = [
 
 for (const [name, path, ready] of pages) {
   test(`page: ${name}`, async ({ page, belay }) => {
-    await signIn(page, belay)
+    await letIn(page, belay)
     await page.goto(`${belay.url}/studio${path}`)
     await expect(page.getByText(ready).first()).toBeVisible()
     await page.waitForTimeout(600)
@@ -57,7 +57,7 @@ for (const [name, path, ready] of pages) {
 }
 
 test('page: transcript, timeline and a turn looked into', async ({ page, belay }) => {
-  await signIn(page, belay)
+  await letIn(page, belay)
   await page.goto(`${belay.url}/studio/agents/demo/chat`)
   await say(page, '/echo # A heading\n/code alpha')
   await expect(page.getByText('The code word is alpha')).toBeVisible()
@@ -83,7 +83,7 @@ test('page: transcript, timeline and a turn looked into', async ({ page, belay }
 })
 
 test('dialogs', async ({ page, belay }) => {
-  await signIn(page, belay)
+  await letIn(page, belay)
   await page.goto(`${belay.url}/studio/tokens`)
   await page.getByRole('button', { name: 'New token' }).click()
   await look(page, 'token-new')
@@ -98,14 +98,16 @@ test('dialogs', async ({ page, belay }) => {
   await page.getByRole('button', { name: 'Add tool' }).click()
   await look(page, 'tool-new')
   await page.goto(`${belay.url}/studio/portals`)
-  await page.getByRole('button', { name: 'Preview and embed demo' }).click()
+  await page.getByRole('button', { name: 'Embed demo' }).click()
   await expect(page.frameLocator('iframe').getByText('Ask about ships and knots')).toBeVisible()
   await look(page, 'portal-demo')
 })
 
 test('small screen', async ({ page, belay }) => {
   await page.setViewportSize({ width: 420, height: 820 })
-  await signIn(page, belay)
+  await letIn(page, belay)
+  await page.goto(`${belay.url}/studio/agents`)
+  await expect(page.getByText('Demo').first()).toBeVisible()
   await look(page, 'small-agents')
   await page.goto(`${belay.url}/studio/agents/demo/chat`)
   await say(page, '/slow 100')

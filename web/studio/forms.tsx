@@ -1,5 +1,6 @@
 // Forms over configuration documents: fields by path, faults by the same path.
 import { useId } from 'react'
+import { Problem } from '../shared/problem.ts'
 import { Field } from './ui.tsx'
 
 export type Doc = { [key: string]: unknown }
@@ -51,11 +52,25 @@ export interface Spec {
   rows?: number
   step?: number
   wide?: boolean
+  /** Of a check: it stands in a row of checks, not beside a field with a label above it. */
+  flush?: boolean
 }
 
 export interface Fault {
   field: string
   message: string
+}
+
+/** What an answer says about a field, to be shown at it; nothing where it names none. */
+export function faultsOf(error: unknown): Fault[] {
+  if (!(error instanceof Problem && error.param)) return []
+  const named = `${error.param}: `
+  return [
+    {
+      field: error.param,
+      message: error.message.startsWith(named) ? error.message.slice(named.length) : error.message,
+    },
+  ]
 }
 
 interface Props {
@@ -115,7 +130,7 @@ function Control({ spec, value, onChange, fault, warn, disabled }: ControlProps)
     const otherwise = spec.otherwise ?? false
     const below = fault ?? warn ?? spec.hint
     return (
-      <div className="field pt-6">
+      <div className={spec.flush ? 'field' : 'field pt-6'}>
         <label className="check" htmlFor={id}>
           <input
             id={id}

@@ -1,11 +1,10 @@
 // The project's models, and the tools that agents share.
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { Problem } from '../../shared/problem.ts'
 import { type Options, sourceSpecs, sources } from '../agentSpecs.ts'
 import { api, must, type Schemas } from '../api.ts'
 import { dollars, number } from '../format.ts'
-import { type Doc, type Fault, Fields, type Spec } from '../forms.tsx'
+import { type Doc, Fields, faultsOf, type Spec } from '../forms.tsx'
 import { useMay } from '../me.ts'
 import { Ago, Button, Confirm, Dialog, Empty, Failure, Field, Loaded, Page } from '../ui.tsx'
 
@@ -346,10 +345,6 @@ function Secret({ label, has, value, onChange }: SecretProps) {
       )}
     </Field>
   )
-}
-
-function faultsOf(error: unknown): Fault[] {
-  return error instanceof Problem && error.param ? [{ field: error.param, message: error.message }] : []
 }
 
 function ModelDialog({

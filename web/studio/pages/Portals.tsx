@@ -1,9 +1,8 @@
 // Portals: an agent shown to visitors, on a page of its own and on sites of others.
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { Problem } from '../../shared/problem.ts'
 import { api, must, type Schemas } from '../api.ts'
-import { type Doc, Fields, type Spec } from '../forms.tsx'
+import { type Doc, Fields, faultsOf, type Spec } from '../forms.tsx'
 import { useMay } from '../me.ts'
 import { Ago, Button, Command, Confirm, Dialog, Empty, Failure, Field, Loaded, Page, StateChip } from '../ui.tsx'
 import { agentsQuery } from './Agents.tsx'
@@ -74,7 +73,7 @@ export function Portals() {
                     </td>
                     <td className="tight text-right">
                       <Button quiet onClick={() => setShowing(p)}>
-                        Preview and embed<span className="bl-hidden"> {p.slug}</span>
+                        Embed<span className="bl-hidden"> {p.slug}</span>
                       </Button>
                       {manage && (
                         <>
@@ -225,7 +224,7 @@ function PortalDialog({
   const [config, setConfig] = useState<Doc>((portal?.config ?? {}) as Doc)
   const [secret, setSecret] = useState('')
   const [error, setError] = useState<unknown>()
-  const faults = error instanceof Problem && error.param ? [{ field: error.param, message: error.message }] : []
+  const faults = faultsOf(error)
   const nobody = config.anonymous === false && !portal?.hasSecret && secret === ''
   const warnings = nobody
     ? [{ field: 'config.anonymous', message: 'Nobody can come in: a site names visitors with the secret below' }]
@@ -251,19 +250,13 @@ function PortalDialog({
       path: 'anonymous',
       label: 'Anyone may chat',
       kind: 'check',
+      flush: true,
       otherwise: true,
       hint: 'Off: only visitors whom a site has named with a token',
     },
-    { path: 'approvals', label: 'Visitors decide approvals of their own conversations', kind: 'check' },
-    { path: 'a2a', label: 'Other agents may ask it too, without a token', kind: 'check' },
-    { path: 'paused', label: 'Paused: answers nobody', kind: 'check' },
-    {
-      path: 'limits.message_chars',
-      label: 'Longest message',
-      kind: 'number',
-      placeholder: '8000',
-      hint: 'In characters',
-    },
+    { path: 'approvals', label: 'Visitors decide approvals of their own conversations', kind: 'check', flush: true },
+    { path: 'a2a', label: 'Other agents may ask it too, without a token', kind: 'check', flush: true },
+    { path: 'paused', label: 'Paused: answers nobody', kind: 'check', flush: true },
     { path: 'limits.visitor_per_minute', label: 'Messages of a visitor a minute', kind: 'number', placeholder: '20' },
     { path: 'limits.portal_per_minute', label: 'Messages of all a minute', kind: 'number', placeholder: '600' },
     {
@@ -281,6 +274,13 @@ function PortalDialog({
       step: 0.01,
       placeholder: 'no limit',
       hint: 'In US dollars',
+    },
+    {
+      path: 'limits.message_chars',
+      label: 'Longest message',
+      kind: 'number',
+      placeholder: '8000',
+      hint: 'In characters',
     },
   ]
   const submit = async (e: FormEvent) => {
