@@ -186,7 +186,7 @@ export const test = base.extend<{ context: BrowserContext }, Fixtures>({
   belay: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern
     async ({}, use) => {
-      const belay = new Belay(binary(), 8571)
+      const belay = new Belay(binary(), Number(process.env.BELAY_E2E_PORT ?? 8571))
       await belay.start()
       await use(belay)
       await belay.stop()
