@@ -164,6 +164,8 @@ function optionsOf(el: HTMLElement, { labels, series, kind, format, height }: Dr
         font,
         grid: { show: false },
         ticks: { show: false },
+        size: 28,
+        gap: 8,
         values: (_u, splits) => splits.map((i) => (Number.isInteger(i) ? (labels[i] ?? '') : '')),
         space: 70,
       },

@@ -79,7 +79,11 @@ export function Audit() {
                     </td>
                     <td>
                       {words[e.action] ?? e.action}
-                      {e.detail && <span className="ml-2 text-ink-3">{e.detail}</span>}
+                      {e.detail && (
+                        <span className="ml-2 text-ink-3">
+                          {e.action === 'agent.published' ? `v${e.detail}` : e.detail}
+                        </span>
+                      )}
                     </td>
                     <td className="tight">
                       {e.runId ? (

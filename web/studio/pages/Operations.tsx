@@ -238,7 +238,7 @@ function Latency() {
                   <tbody>
                     {d.series.map((s) => (
                       <tr key={s.path}>
-                        <td>{stopPaths[s.path]}</td>
+                        <td className="tight">{stopPaths[s.path]}</td>
                         <td className="num">{number(s.count)}</td>
                         {[s.p50Ms, s.p95Ms, s.p99Ms, s.maxMs].map((v, i) => (
                           <td key={i} className="num">

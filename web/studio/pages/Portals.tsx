@@ -53,7 +53,7 @@ export function Portals() {
               <tbody>
                 {data.map((p) => (
                   <tr key={p.slug}>
-                    <td>
+                    <td className="tight">
                       <a className="row-link" href={`/p/${p.slug}`} target="_blank" rel="noreferrer">
                         {p.config.title || p.slug}
                       </a>

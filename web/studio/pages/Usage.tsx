@@ -103,7 +103,7 @@ function Totals({ total }: { total: Schemas['UsageFigures'] }) {
         <dd>{dollars(total.costUsd)}</dd>
       </div>
       <div className="stat">
-        <dt>Spent in stopped calls</dt>
+        <dt>In stopped calls</dt>
         <dd>{percent(total.cancelledCostUsd, total.costUsd)}</dd>
       </div>
       <div className="stat">
