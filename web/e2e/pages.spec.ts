@@ -64,7 +64,7 @@ test('page: transcript, timeline and a turn looked into', async ({ page, belay }
   await say(page, '/tool clock\n')
   await expect(page.locator('.bl-tool').first()).toBeVisible()
   await say(page, '/slow 300')
-  await expect(page.getByText('Answering')).toBeVisible()
+  await expect(page.getByText('Answering', { exact: true })).toBeVisible()
   await page.waitForTimeout(900)
   await look(page, 'transcript-live')
   await stopButton(page).click()
