@@ -228,7 +228,7 @@ test('approval: approved as edited, from the chat and from the inbox by keyboard
   await expect(page.getByText('Needs approval').first()).toBeVisible()
   await page.getByRole('listitem').first().focus()
   await page.keyboard.press('r')
-  await expect(page.getByText('Rejected')).toBeVisible()
+  await expect(page.getByText('Rejected', { exact: true })).toBeVisible()
   await page.goto(`${belay.url}/studio/agents/approve/sessions/${conversation}`)
   await expect(page.getByText(/Rejected by you/)).toBeVisible()
 })
