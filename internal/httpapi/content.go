@@ -12,6 +12,10 @@ type TextPart struct {
 	Text string `json:"text"`
 }
 
+// Absent reports whether a field that is kept raw was not given: null is as if it
+// was not there.
+func Absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
 // ReadContent reads the content of a message: a string, or parts of one type,
 // which are lines. at is what it is called in errors; raw is not empty.
 func ReadContent(raw json.RawMessage, at, kind string) (string, error) {

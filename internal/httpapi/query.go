@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -27,6 +28,16 @@ func HeaderInt(r *http.Request, name string, def, lo, hi int64) (int64, error) {
 		return def, nil
 	}
 	return parseInt(name, s, lo, hi)
+}
+
+// ReadCursor reads the number of the last event that who follows a session has:
+// after in the query, or Last-Event-ID, which goes before it.
+func ReadCursor(r *http.Request) (int64, error) {
+	after, err := QueryInt(r, "after", 0, 0, math.MaxInt64)
+	if err != nil {
+		return 0, err
+	}
+	return HeaderInt(r, "Last-Event-ID", after, 0, math.MaxInt64)
 }
 
 func parseInt(name, s string, lo, hi int64) (int64, error) {

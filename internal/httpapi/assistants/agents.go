@@ -69,11 +69,9 @@ func (list refusals) first() error {
 	return nil
 }
 
-func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
-
 // plainFormat reports whether a response format is the one that there is.
 func plainFormat(raw json.RawMessage) bool {
-	if absent(raw) || string(raw) == `"auto"` {
+	if httpapi.Absent(raw) || string(raw) == `"auto"` {
 		return true
 	}
 	var format map[string]any

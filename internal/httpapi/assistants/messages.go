@@ -44,7 +44,7 @@ func (m *messageRequest) read(prefix string) (agent.Prompt, error) {
 		return agent.Prompt{}, httpapi.Invalid(prefix+"attachments", "must be empty: a message is text")
 	case len(m.Metadata) > 0:
 		return agent.Prompt{}, httpapi.Invalid(prefix+"metadata", "must be empty: threads and runs keep metadata, messages do not")
-	case absent(m.Content):
+	case httpapi.Absent(m.Content):
 		return agent.Prompt{}, httpapi.Invalid(prefix+"content", "is required: a string or a list of text parts")
 	}
 	text, err := httpapi.ReadContent(m.Content, prefix+"content", "text")

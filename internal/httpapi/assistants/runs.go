@@ -54,16 +54,16 @@ func (q *runRequest) check() error {
 	format := q.TruncationStrategy
 	if err := (refusals{
 		{q.AssistantID == "", "assistant_id", "is required: asst_ and the key of an agent"},
-		{!absent(q.Model), "model", "must be empty: an assistant has its own model"},
-		{!absent(q.MaxPromptTokens), "max_prompt_tokens", "must be empty: a thread is given to the model as it is"},
+		{!httpapi.Absent(q.Model), "model", "must be empty: an assistant has its own model"},
+		{!httpapi.Absent(q.MaxPromptTokens), "max_prompt_tokens", "must be empty: a thread is given to the model as it is"},
 		{q.MaxCompletionTokens != nil && *q.MaxCompletionTokens < 1, "max_completion_tokens", "must be 1 or more"},
 		{outside(q.Temperature, 2), "temperature", "must be between 0 and 2"},
 		{outside(q.TopP, 1), "top_p", "must be between 0 and 1"},
 		{len(q.Tools) > 0, "tools", "must be empty: an agent has its own tools"},
 		{len(q.ToolResources) > 0, "tool_resources", "must be empty: an agent has its own tools"},
-		{!absent(q.ToolChoice) && choice != `"auto"` && choice != `"none"`, "tool_choice", "must be auto or none"},
+		{!httpapi.Absent(q.ToolChoice) && choice != `"auto"` && choice != `"none"`, "tool_choice", "must be auto or none"},
 		{!plainFormat(q.ResponseFormat), "response_format", `must be auto or {"type": "text"}`},
-		{format.Type != "" && format.Type != "auto" || !absent(format.LastMessages), "truncation_strategy", `must be {"type": "auto"}`},
+		{format.Type != "" && format.Type != "auto" || !httpapi.Absent(format.LastMessages), "truncation_strategy", `must be {"type": "auto"}`},
 	}).first(); err != nil {
 		return err
 	}

@@ -54,8 +54,6 @@ type request struct {
 	SafetyIdentifier     json.RawMessage `json:"safety_identifier"`
 }
 
-func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
-
 // check looks at what is not looked at elsewhere.
 func (q *request) check() error {
 	switch {
@@ -94,7 +92,7 @@ func (q *request) refuse() error {
 		{chosen(q.ToolChoice), "tool_choice", "must be auto or none"},
 		{chosen(q.FunctionCall), "function_call", "must be auto or none"},
 		{len(q.Modalities) > 1 || len(q.Modalities) == 1 && q.Modalities[0] != "text", "modalities", `must be ["text"]`},
-		{!absent(q.Stop) && string(q.Stop) != "[]", "stop", "must be empty: an answer has no stop sequences"},
+		{!httpapi.Absent(q.Stop) && string(q.Stop) != "[]", "stop", "must be empty: an answer has no stop sequences"},
 		{q.Logprobs, "logprobs", "must be false"},
 		{q.TopLogprobs != 0, "top_logprobs", "must be 0"},
 		{len(q.LogitBias) > 0, "logit_bias", "must be empty"},
@@ -110,11 +108,11 @@ func (q *request) refuse() error {
 
 // chosen reports whether a choice of tools asks for more than what is so anyway.
 func chosen(raw json.RawMessage) bool {
-	return !absent(raw) && string(raw) != `"auto"` && string(raw) != `"none"`
+	return !httpapi.Absent(raw) && string(raw) != `"auto"` && string(raw) != `"none"`
 }
 
 func checkFormat(raw json.RawMessage) error {
-	if absent(raw) {
+	if httpapi.Absent(raw) {
 		return nil
 	}
 	var format map[string]any
@@ -200,9 +198,9 @@ func readMessage(raw json.RawMessage, at string) (agent.Prompt, error) {
 		return agent.Prompt{}, httpapi.Invalid(at+".role", "must be system, developer, user or assistant: an agent's tools run here")
 	case len(m.ToolCalls) > 0:
 		return agent.Prompt{}, httpapi.Invalid(at+".tool_calls", "must be empty: an agent's tools run here")
-	case absent(m.Content) && role == agent.RoleAssistant:
+	case httpapi.Absent(m.Content) && role == agent.RoleAssistant:
 		return agent.Prompt{Role: role}, nil
-	case absent(m.Content):
+	case httpapi.Absent(m.Content):
 		return agent.Prompt{}, httpapi.Invalid(at+".content", "is required: a string or a list of text parts")
 	}
 	text, err := httpapi.ReadContent(m.Content, at+".content", "text")

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"iter"
-	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -15,11 +14,8 @@ import (
 
 // events answers with a page of the journal, or follows it for ever.
 func (d *door) events(w http.ResponseWriter, r *http.Request) error {
-	after, err := httpapi.QueryInt(r, "after", 0, 0, math.MaxInt64)
+	after, err := httpapi.ReadCursor(r)
 	if err != nil {
-		return err
-	}
-	if after, err = httpapi.HeaderInt(r, "Last-Event-ID", after, 0, math.MaxInt64); err != nil {
 		return err
 	}
 	limit, err := httpapi.QueryInt(r, "limit", 200, 1, 1000)

@@ -122,11 +122,8 @@ func (d *door) send(w http.ResponseWriter, r *http.Request, p agent.Portal, sess
 }
 
 func (d *door) events(w http.ResponseWriter, r *http.Request, p agent.Portal) error {
-	after, err := httpapi.QueryInt(r, "after", 0, 0, math.MaxInt64)
+	after, err := httpapi.ReadCursor(r)
 	if err != nil {
-		return err
-	}
-	if after, err = httpapi.HeaderInt(r, "Last-Event-ID", after, 0, math.MaxInt64); err != nil {
 		return err
 	}
 	info, err := d.session(r)

@@ -78,14 +78,12 @@ func (q *request) hash(through agent.Door) [32]byte {
 	return sha256.Sum256(b)
 }
 
-func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
-
 // check looks at what is not looked at elsewhere.
 func (q *request) check() error {
 	switch {
 	case q.Model == "":
 		return httpapi.Invalid("model", "is required: the key of an agent")
-	case absent(q.Input):
+	case httpapi.Absent(q.Input):
 		return httpapi.Invalid("input", "is required: a string or a list of messages")
 	case q.Version != nil && *q.Version < 0:
 		return httpapi.Invalid("version", "must be 0 (the draft) or a published version")
@@ -98,7 +96,7 @@ func (q *request) check() error {
 	case len(q.Tools) > 0:
 		return httpapi.Invalid("tools", "must be empty: an agent has its own tools")
 	}
-	if c := string(q.ToolChoice); !absent(q.ToolChoice) && c != `"auto"` && c != `"none"` {
+	if c := string(q.ToolChoice); !httpapi.Absent(q.ToolChoice) && c != `"auto"` && c != `"none"` {
 		return httpapi.Invalid("tool_choice", "must be auto or none")
 	}
 	if err := q.checkFormat(); err != nil {
@@ -110,7 +108,7 @@ func (q *request) check() error {
 func outside(f *float64, most float64) bool { return f != nil && (*f < 0 || *f > most) }
 
 func (q *request) checkFormat() error {
-	if absent(q.Text.Format) {
+	if httpapi.Absent(q.Text.Format) {
 		return nil
 	}
 	var format map[string]any
@@ -185,7 +183,7 @@ func readMessage(b json.RawMessage, at string) (string, error) {
 	switch {
 	case m.Role != "user":
 		return "", httpapi.Invalid(at+".role", "must be user: the conversation is kept here (previous_response_id), and instructions go in instructions")
-	case absent(m.Content):
+	case httpapi.Absent(m.Content):
 		return "", httpapi.Invalid(at+".content", "is required: a string or a list of input_text parts")
 	}
 	return httpapi.ReadContent(m.Content, at+".content", "input_text")
@@ -193,7 +191,7 @@ func readMessage(b json.RawMessage, at string) (string, error) {
 
 // conversation reads the id of the conversation parameter, empty if not given.
 func (q *request) conversation() (string, error) {
-	if absent(q.Conversation) {
+	if httpapi.Absent(q.Conversation) {
 		return "", nil
 	}
 	var c struct {
